@@ -1,0 +1,3 @@
+//! Entry point: parse, run, exit code.
+
+fn main() {}
