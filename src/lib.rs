@@ -21,4 +21,5 @@
 //!
 //! `tests/it/architecture.rs` checks this table against the code.
 
+pub mod format;
 pub mod terms;

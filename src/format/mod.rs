@@ -1,0 +1,13 @@
+//! Bytes and values: every layout in this crate, both directions in one file.
+//!
+//! A decoder takes any bytes and never panics, reads no clock and opens no file. Each file begins with its layout and
+//! with what a checksum covers. What Kafka tolerates is tolerated; what it refuses is an error that says how Kafka takes
+//! it, since that decides what a boot does.
+
+pub mod batch;
+pub mod checksum;
+pub mod compression;
+pub mod cursor;
+pub mod record_batch;
+
+pub use cursor::{Cursor, FormatError};
