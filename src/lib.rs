@@ -21,5 +21,8 @@
 //!
 //! `tests/it/architecture.rs` checks this table against the code.
 
+pub mod engine;
 pub mod format;
+pub mod log;
+pub mod plan;
 pub mod terms;

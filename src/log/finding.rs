@@ -1,0 +1,163 @@
+//! One oddity: what, where, how bad, and what to do next.
+
+use serde::{Deserialize, Serialize};
+
+use crate::terms::{Offset, Position};
+
+/// How bad a finding is, from what each crash leaves to what blocks a boot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// What every crash or live broker leaves; a boot mends it and nobody loses anything.
+    Routine,
+    /// Worth knowing: regenerable files are wrong, or a torn batch that was never acknowledged is cut.
+    Warning,
+    /// Records are gone, or a boot would remove them.
+    Loss,
+    /// A boot refuses this log, or the whole dir.
+    Fatal,
+}
+
+/// What kind of oddity was met; its name in JSON is a contract.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FindingCode {
+    /// The last batch declares more bytes than the file has, or fewer than 18 bytes follow the last batch.
+    TornTail,
+    /// Zeros behind the last batch: a power loss with delayed allocation.
+    ZeroTail,
+    /// Zeros up to `segment.bytes` behind the last batch of a preallocated file.
+    PreallocatedTail,
+    /// A batch's checksum does not fit its bytes.
+    CrcMismatch,
+    /// A length field below the smallest batch.
+    LengthTooSmall,
+    /// A batch in the middle declares a length past the end of the file although good batches follow.
+    LengthPastEnd,
+    /// A control record that does not parse.
+    ControlRecordInvalid,
+    /// Offsets go back at an index point: Kafka empties the segment.
+    OffsetsGoBack,
+    /// An offset that does not fit its segment: Kafka splits it or refuses.
+    OffsetOverflow,
+    /// Kafka would delete this whole later segment.
+    SegmentDropped,
+    /// Kafka would delete all segments: the log start lies beyond the log's end.
+    LogStartBeyondEnd,
+    /// The recovered end lies below the checkpointed high watermark: acknowledged records are gone here.
+    EndBelowHighWatermark,
+    /// An index differs from the log and is rebuilt.
+    IndexRebuilt,
+    /// An offset index is missing: the segment is read in full.
+    IndexMissing,
+    /// A time index is missing; below the recovery point it is created empty.
+    TimeIndexMissing,
+    /// A transaction index contradicts its segment.
+    TxnIndexCorrupt,
+    /// An index without a log.
+    IndexOrphaned,
+    /// A producer snapshot that does not decode.
+    SnapshotCorrupt,
+    /// Producer snapshots that are written anew or removed.
+    SnapshotRebuilt,
+    /// The leader epochs change.
+    LeaderEpochsChanged,
+    /// A checkpoint of the log dir or the partition is malformed.
+    CheckpointMalformed,
+    /// `partition.metadata` is missing, empty or malformed.
+    PartitionMetadata,
+    /// A leftover of a deletion, a compaction or a split.
+    Leftover,
+    /// A name that Kafka does not accept where it lies.
+    ForeignName,
+    /// The same partition lies in two log dirs.
+    DuplicatePartition,
+    /// Something could not be read.
+    Unreadable,
+    /// The log is one that Kafka would not load.
+    Refused,
+    /// This release does not handle it yet.
+    NotSupportedYet,
+    /// Topic overrides are unknown, so defaults were used.
+    TopicConfigUnknown,
+    /// The log dir lacks the clean-shutdown marker.
+    UncleanStop,
+    /// The log dir as a whole has a problem.
+    LogDir,
+}
+
+/// One oddity of a log or of a log dir.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// What kind.
+    pub code: FindingCode,
+    /// How bad.
+    pub severity: Severity,
+    /// The file's name inside its dir.
+    pub file: Option<String>,
+    /// Where in the file.
+    pub position: Option<Position>,
+    /// The first offset it concerns.
+    pub offset: Option<Offset>,
+    /// Bytes of the log that are lost or would be.
+    pub lost_bytes: u64,
+    /// Good records that are lost or would be; `None` where they cannot be counted.
+    pub lost_records: Option<u64>,
+    /// One sentence: what was seen and what Kafka does about it.
+    pub text: String,
+    /// What the operator may do next; empty where nothing is needed.
+    pub next: String,
+}
+
+impl Finding {
+    /// Returns a finding with its sentence; nothing lost, nowhere in particular.
+    pub fn new(code: FindingCode, severity: Severity, text: impl Into<String>) -> Self {
+        Self {
+            code,
+            severity,
+            file: None,
+            position: None,
+            offset: None,
+            lost_bytes: 0,
+            lost_records: Some(0),
+            text: text.into(),
+            next: String::new(),
+        }
+    }
+
+    /// Names the file.
+    #[must_use]
+    pub fn file(mut self, file: impl Into<String>) -> Self {
+        self.file = Some(file.into());
+        self
+    }
+
+    /// Names the byte.
+    #[must_use]
+    pub fn at(mut self, position: Position) -> Self {
+        self.position = Some(position);
+        self
+    }
+
+    /// Names the first offset concerned.
+    #[must_use]
+    pub fn offset(mut self, offset: Offset) -> Self {
+        self.offset = Some(offset);
+        self
+    }
+
+    /// Says what is lost: bytes of the log, and records where they can be counted.
+    #[must_use]
+    pub fn loses(mut self, bytes: u64, records: Option<u64>) -> Self {
+        self.lost_bytes = bytes;
+        self.lost_records = records;
+        self
+    }
+
+    /// Says what to do next.
+    #[must_use]
+    pub fn next(mut self, next: impl Into<String>) -> Self {
+        self.next = next.into();
+        self
+    }
+}

@@ -1,0 +1,104 @@
+//! What one pass over a segment's bytes says.
+
+use super::producer_event::{EpochStart, ProducerEvent};
+use crate::terms::{Offset, Position, Timestamp};
+
+/// Why a scan ended where it did; the order of the checks is Kafka's (`LogSegment.recover`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ScanStop {
+    /// At the file's end.
+    EndOfFile,
+    /// At a tail that Kafka takes for the end without a word: fewer than 18 bytes, or a batch that passes the file's end.
+    Torn,
+    /// At a length field below 14.
+    LengthTooSmall {
+        /// The length field.
+        size: i32,
+    },
+    /// At a batch of magic 2 shorter than its header.
+    BatchTooShort {
+        /// The whole batch's size in bytes.
+        size: u64,
+    },
+    /// At a batch whose checksum does not fit.
+    CrcMismatch {
+        /// In the batch.
+        stored: u32,
+        /// Of its bytes.
+        computed: u32,
+    },
+    /// Behind a control batch whose record does not parse; the batch itself is kept.
+    ControlInvalid {
+        /// What is wrong with it.
+        cause: String,
+    },
+    /// At a batch whose last offset does not fit the segment (below its base, or 2^31 and more above).
+    OffsetOverflow {
+        /// The last offset.
+        last_offset: Offset,
+    },
+    /// At an index point whose offset does not rise: Kafka empties the segment.
+    OffsetsGoBack {
+        /// The offset.
+        last_offset: Offset,
+    },
+    /// At something that Kafka's recovery does not catch: the log does not load.
+    Fatal {
+        /// The cause.
+        cause: String,
+    },
+}
+
+/// What lies behind the last good batch.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TailReport {
+    /// Bytes of the tail.
+    pub bytes: u64,
+    /// Whether they are all zero.
+    pub all_zero: bool,
+    /// Where the first good batch behind the bad place begins, and its base offset.
+    pub resync: Option<(Position, Offset)>,
+    /// Good batches behind the bad place.
+    pub good_batches: u64,
+    /// Their bytes.
+    pub good_bytes: u64,
+    /// Their records.
+    pub good_records: u64,
+    /// Whether the search gave up, so that good batches may lie there unseen.
+    pub gave_up: bool,
+}
+
+/// What one full pass over a segment says: what `LogSegment.recover` would keep and write.
+#[derive(Debug, Clone)]
+pub struct SegmentScan {
+    /// The segment's base offset.
+    pub base_offset: Offset,
+    /// Length of the file, in bytes.
+    pub file_len: u64,
+    /// The first byte that no good batch covers: Kafka cuts here.
+    pub valid_up_to: Position,
+    /// Why the scan ended there.
+    pub stop: ScanStop,
+    /// The offset behind the last good batch; the base offset if there is none.
+    pub next_offset: Offset,
+    /// Good batches.
+    pub batches: u64,
+    /// Records in them, as their headers say.
+    pub records: u64,
+    /// The largest timestamp and the last offset of its batch; `None` if no batch has one.
+    pub largest_timestamp: Option<(Timestamp, Offset)>,
+    /// The rebuilt offset index, trimmed.
+    pub offset_index: Vec<u8>,
+    /// The rebuilt time index, trimmed, with its final entry.
+    pub time_index: Vec<u8>,
+    /// Batches whose leader epoch was higher than all before them in this segment.
+    pub epochs: Vec<EpochStart>,
+    /// What its batches say of producers; `None` if there was too much to keep: replay them.
+    pub producers: Option<Vec<ProducerEvent>>,
+    /// The offset behind the last good batch of magic 2; `None` if there is none.
+    pub producer_end: Option<Offset>,
+    /// Whether there are batches of magic 0 or 1.
+    pub has_legacy: bool,
+    /// What follows `valid_up_to`; `None` at the file's end.
+    pub tail: Option<TailReport>,
+}

@@ -1,0 +1,80 @@
+//! The facts a plan may use.
+
+use serde::{Deserialize, Serialize};
+
+use crate::log::SegmentLimits;
+use crate::terms::{KafkaVersion, Offset, Timestamp, TopicPartition};
+
+/// What a log dir is handed over as once its logs are recovered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HandOver {
+    /// No checkpoint and no marker is written.
+    None,
+    /// Recovery points become the logs' ends: a boot reads the last segment of each log again.
+    #[default]
+    Verify,
+    /// Recovery points, then an empty marker: a boot reads nothing again.
+    Clean,
+}
+
+/// A log's settings, as far as recovery depends on them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct LogConfig {
+    /// `index.interval.bytes`.
+    pub index_interval_bytes: i32,
+    /// `segment.index.bytes`.
+    pub segment_index_bytes: i32,
+    /// `segment.bytes`.
+    pub segment_bytes: i32,
+    /// `preallocate`.
+    pub preallocate: bool,
+}
+
+impl Default for LogConfig {
+    fn default() -> Self {
+        Self {
+            index_interval_bytes: 4096,
+            segment_index_bytes: 10 << 20,
+            segment_bytes: 1 << 30,
+            preallocate: false,
+        }
+    }
+}
+
+impl LogConfig {
+    /// Returns the part that a segment's scan needs.
+    pub fn limits(&self) -> SegmentLimits {
+        SegmentLimits {
+            index_interval_bytes: self.index_interval_bytes,
+            segment_index_bytes: self.segment_index_bytes,
+        }
+    }
+}
+
+/// All that decides the recovery of one log, beside its own files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecoveryInputs {
+    /// The partition; of a `-delete` dir the name may be cut short.
+    pub topic_partition: TopicPartition,
+    /// The release whose boot is planned for.
+    pub version: KafkaVersion,
+    /// The clock, for producer expiry.
+    pub now: Timestamp,
+    /// `producer.id.expiration.ms`.
+    pub producer_id_expiration_ms: i64,
+    /// Whether the log dir had its clean-shutdown marker.
+    pub clean: bool,
+    /// The recovery point of the dir's checkpoint, exclusive.
+    pub recovery_point: Option<Offset>,
+    /// The log start offset of the dir's checkpoint.
+    pub log_start_offset: Option<Offset>,
+    /// The high watermark of the dir's checkpoint, exclusive.
+    pub high_watermark: Option<Offset>,
+    /// The log's settings.
+    pub config: LogConfig,
+    /// Whether Kafka's way is taken where good records would go.
+    pub like_kafka: bool,
+    /// Whether the recovery-point or log-start checkpoint is malformed in a way that takes the dir offline.
+    pub checkpoint_io_error: bool,
+}

@@ -1,0 +1,17 @@
+//! Pure decisions: no clock, no I/O, no channel. Same inputs, same plan; a plan names every byte it would change.
+
+mod content;
+mod inputs;
+pub mod recovery;
+mod recovery_plan;
+mod step;
+mod verdict;
+
+pub use content::Content;
+pub(crate) use content::hex;
+pub use inputs::{HandOver, LogConfig, RecoveryInputs};
+pub use recovery_plan::{
+    CheckpointEntry, FileStamp, LogDirPlan, PartitionPlan, RecoveryPlan, SegmentSummary, StopState,
+};
+pub use step::{Quarantine, Step, StepAction};
+pub use verdict::{Ask, AskReason, Class, Verdict};

@@ -1,0 +1,160 @@
+//! A whole plan: log dirs, their logs, the steps in their order.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Class, HandOver, LogConfig, Step, Verdict};
+use crate::log::Finding;
+use crate::terms::{KafkaVersion, Offset, Timestamp, TopicPartition};
+
+/// How a log dir's broker stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopState {
+    /// `.kafka_cleanshutdown` lies there.
+    Clean,
+    /// It does not.
+    Unclean,
+}
+
+/// What names one state of a file: a change of the file changes it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileStamp {
+    /// The file's name inside its dir.
+    pub name: String,
+    /// Its inode.
+    pub inode: u64,
+    /// Its length in bytes.
+    pub len: u64,
+    /// Its modification time in ns since 1970.
+    pub mtime_ns: i64,
+}
+
+/// One segment as the plan saw it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SegmentSummary {
+    /// Its base offset.
+    pub base_offset: Offset,
+    /// The offset behind its last good batch, where it was read.
+    pub next_offset: Option<Offset>,
+    /// Its `.log`'s length in bytes.
+    pub bytes: u64,
+    /// Bytes up to the end of the last good batch, where it was read.
+    pub valid_bytes: Option<u64>,
+    /// Batches that were read.
+    pub batches: u64,
+    /// Records in them.
+    pub records: u64,
+    /// The largest timestamp that was read.
+    pub largest_timestamp: Option<Timestamp>,
+    /// Whether a boot reads it in full.
+    pub scanned: bool,
+}
+
+/// What is planned for one partition dir.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PartitionPlan {
+    /// The dir's name (`orders-7`, `orders-7.HEX-delete`).
+    pub dir_name: String,
+    /// The partition it names, if it names one.
+    pub topic_partition: Option<TopicPartition>,
+    /// What was decided.
+    #[serde(flatten)]
+    pub verdict: Verdict,
+    /// What was seen.
+    pub findings: Vec<Finding>,
+    /// What an apply does, in this order; for an ASK what Kafka's way would do.
+    pub steps: Vec<Step>,
+    /// The segments.
+    pub segments: Vec<SegmentSummary>,
+    /// Log start offset once the plan is carried out.
+    pub log_start_offset: Option<Offset>,
+    /// Log end offset (exclusive) once the plan is carried out.
+    pub log_end_offset: Option<Offset>,
+    /// Recovery point of the checkpoint (exclusive).
+    pub recovery_point: Option<Offset>,
+    /// High watermark of the checkpoint (exclusive).
+    pub high_watermark: Option<Offset>,
+    /// The settings it was planned with.
+    pub config: LogConfig,
+    /// Bytes of `.log` files that a boot reads in full.
+    pub scan_bytes: u64,
+    /// All files of the dir as they were when the plan was made.
+    pub stamps: Vec<FileStamp>,
+}
+
+/// One line of an offset checkpoint.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckpointEntry {
+    /// The partition.
+    #[serde(flatten)]
+    pub topic_partition: TopicPartition,
+    /// Its offset.
+    pub offset: Offset,
+}
+
+/// What is planned for one log dir.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LogDirPlan {
+    /// The log dir as the operator named it.
+    pub path: PathBuf,
+    /// How its broker stopped.
+    pub stop: StopState,
+    /// What it is handed over as; less than asked for where a log stays as it is.
+    pub hand_over: HandOver,
+    /// The whole new recovery-point checkpoint, unless nothing is written.
+    pub recovery_points: Option<Vec<CheckpointEntry>>,
+    /// Whether `.kafka_cleanshutdown` is removed before the first step.
+    pub removes_marker: bool,
+    /// What was seen beside the partition dirs.
+    pub findings: Vec<Finding>,
+    /// The partition dirs, sorted by name.
+    pub partitions: Vec<PartitionPlan>,
+    /// Checkpoints and marker of the dir as they were when the plan was made.
+    pub stamps: Vec<FileStamp>,
+}
+
+/// A plan to recover log dirs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RecoveryPlan {
+    /// The layout of this text; 1.
+    pub schema: u32,
+    /// The release whose boot is planned for.
+    pub kafka_version: KafkaVersion,
+    /// Where that version is from (`flag`, `class path of pid 812`, `newest known`).
+    pub version_source: String,
+    /// The clock that the plan was made with.
+    pub now: Timestamp,
+    /// The hand-over asked for.
+    pub hand_over: HandOver,
+    /// Where cut bytes are copied to; `None` for nowhere.
+    pub quarantine: Option<PathBuf>,
+    /// The log dirs.
+    pub log_dirs: Vec<LogDirPlan>,
+}
+
+impl RecoveryPlan {
+    /// Returns the partition plans of all log dirs.
+    pub fn partitions(&self) -> impl Iterator<Item = &PartitionPlan> {
+        self.log_dirs.iter().flat_map(|dir| &dir.partitions)
+    }
+
+    /// Returns the highest class of the steps that an apply runs; `None` if it runs none.
+    pub fn class(&self) -> Option<Class> {
+        let of_partition = |plan: &PartitionPlan| match &plan.verdict {
+            Verdict::Ask(ask) if ask.accepted => Some(Class::C),
+            verdict if verdict.is_applied() => plan.steps.iter().map(step_class).max(),
+            _ => None,
+        };
+        self.partitions().filter_map(of_partition).max()
+    }
+}
+
+/// Returns the class of one step: what a boot removes anyway is B, what it can make again is A.
+fn step_class(step: &Step) -> Class {
+    match step.quarantine {
+        super::Quarantine::Keep if step.file.ends_with(".log") => Class::B,
+        _ => Class::A,
+    }
+}

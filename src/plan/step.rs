@@ -1,0 +1,71 @@
+//! The verbs that an executor knows.
+
+use serde::{Deserialize, Serialize};
+
+use super::Content;
+
+/// Whether what a step takes away is copied to the quarantine first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Quarantine {
+    /// Nothing is lost: the bytes can be made again from the log.
+    Regenerable,
+    /// The bytes are copied first, unless the plan has no quarantine.
+    Keep,
+}
+
+/// What a step does to one file of its dir.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub enum StepAction {
+    /// Removes the file.
+    Remove {
+        /// Its length in bytes.
+        len: u64,
+    },
+    /// Cuts the file at `to` bytes.
+    SetLen {
+        /// Its length in bytes.
+        from: u64,
+        /// Its new length in bytes, always smaller.
+        to: u64,
+    },
+    /// Creates or replaces the file as a whole, by a rename.
+    Write {
+        /// What it will hold.
+        content: Content,
+        /// The length of the file that it replaces.
+        replaces: Option<u64>,
+    },
+    /// Gives the file another name.
+    Rename {
+        /// The new name.
+        to: String,
+    },
+}
+
+/// One change of one file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Step {
+    /// The file's name inside its partition dir.
+    pub file: String,
+    /// What happens to it.
+    #[serde(flatten)]
+    pub action: StepAction,
+    /// Whether its bytes go to the quarantine first.
+    pub quarantine: Quarantine,
+    /// Why, in a few words.
+    pub reason: String,
+}
+
+impl Step {
+    /// Returns how many bytes the step takes away.
+    pub fn removed_bytes(&self) -> u64 {
+        match &self.action {
+            StepAction::Remove { len } => *len,
+            StepAction::SetLen { from, to } => from.saturating_sub(*to),
+            StepAction::Write { replaces, .. } => replaces.unwrap_or(0),
+            StepAction::Rename { .. } => 0,
+        }
+    }
+}

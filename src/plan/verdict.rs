@@ -1,0 +1,93 @@
+//! What a plan decides of one log, and how a plan must be confirmed.
+
+use serde::{Deserialize, Serialize};
+
+/// How dear a plan's steps are; decides how it is confirmed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Class {
+    /// Regenerable files only: y/N.
+    A,
+    /// What a broker would cut or delete anyway: type the topic-partition, or how many.
+    B,
+    /// Good data is lost: type host and bytes.
+    C,
+}
+
+/// Why Kafka's way would cost good records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AskReason {
+    /// Good batches follow the bad place in the same segment.
+    BatchesBehindCut,
+    /// Later segments with good batches are deleted.
+    LaterSegments,
+    /// A segment is emptied because its offsets go back.
+    SegmentEmptied,
+    /// All is deleted because the log start lies beyond the end.
+    LogStartBeyondEnd,
+    /// Originals are replaced by a `.swap` that does not scan to its end.
+    SwapIncomplete,
+}
+
+/// A decision that is the operator's: Kafka's way costs good records.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ask {
+    /// Why.
+    pub reason: AskReason,
+    /// Bytes of good batches that Kafka's way removes.
+    pub lost_bytes: u64,
+    /// Their records, where they can be counted.
+    pub lost_records: Option<u64>,
+    /// Whole segments that Kafka's way removes.
+    pub lost_segments: u64,
+    /// Whether Kafka's way was chosen (`--like-kafka`, or on screen): then the steps are the plan's.
+    pub accepted: bool,
+}
+
+/// What a plan decides of one log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "verdict", rename_all = "snake_case")]
+pub enum Verdict {
+    /// The files are what a boot would leave; no step.
+    Nothing,
+    /// The steps bring the log to what a boot would leave.
+    Recover,
+    /// Kafka's way costs good records; untouched unless accepted.
+    Ask(Ask),
+    /// Kafka would not load this log; untouched.
+    Refused {
+        /// The cause, as a sentence.
+        cause: String,
+    },
+    /// This release does not handle it; untouched.
+    NotSupportedYet {
+        /// What, by name.
+        what: String,
+    },
+    /// It could not be read; untouched.
+    Unreadable {
+        /// The error, with file and position.
+        cause: String,
+    },
+    /// Not a log that a boot loads (the metadata log), or not selected.
+    Skipped {
+        /// Why.
+        why: String,
+    },
+}
+
+impl Verdict {
+    /// Says whether an apply would run the log's steps.
+    pub fn is_applied(&self) -> bool {
+        match self {
+            Self::Recover => true,
+            Self::Ask(ask) => ask.accepted,
+            _ => false,
+        }
+    }
+
+    /// Says whether the log ends where a boot would leave it once its steps ran.
+    pub fn reaches_end(&self) -> bool {
+        matches!(self, Self::Nothing) || self.is_applied()
+    }
+}
