@@ -21,6 +21,7 @@
 //!
 //! `tests/it/architecture.rs` checks this table against the code.
 
+pub mod cli;
 pub mod engine;
 pub mod format;
 pub mod log;

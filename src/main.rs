@@ -1,3 +1,7 @@
 //! Entry point: parse, run, exit code.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    krescue::cli::run(std::env::args_os()).into()
+}

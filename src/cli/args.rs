@@ -1,0 +1,327 @@
+//! The command line as typed.
+//!
+//! Options that say *where* and *as what* are global: they go before or after the command. What a command takes beside
+//! them stands in its own struct. Outside checks call these; a change here is a change of contract.
+
+use std::ffi::OsString;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+
+use super::help;
+use super::value::{
+    HashPrefix, QuarantineArg, parse_hash, parse_partition, parse_quarantine, parse_rate,
+    parse_size, parse_time,
+};
+use crate::terms::{KafkaVersion, Timestamp, TopicPartition};
+
+/// Recovery and storage console for Kafka broker hosts
+#[derive(Debug, Parser)]
+#[command(
+    name = "krescue",
+    version,
+    max_term_width = 110,
+    after_help = help::EXIT_CODES,
+    after_long_help = help::CONTRACT
+)]
+pub struct Args {
+    /// Where and as what.
+    #[command(flatten)]
+    pub global: GlobalArgs,
+    /// What to do; nothing opens the dashboard.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// Options that go before or after the command.
+#[derive(Debug, Clone, Default, ClapArgs)]
+#[command(next_help_heading = "Options before or after the command")]
+#[expect(clippy::struct_excessive_bools, reason = "a flag each, as typed")]
+pub struct GlobalArgs {
+    /// The broker's server.properties [default: that of the running broker, its unit, the usual places]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+
+    /// Log dirs, instead of log.dirs of the configuration; nothing else is searched for
+    #[arg(long, global = true, value_name = "A,B", value_delimiter = ',')]
+    pub log_dirs: Option<Vec<PathBuf>>,
+
+    /// The Kafka release whose boot is planned for [default: detected, else the newest known]
+    #[arg(long, global = true, value_name = "V")]
+    pub kafka_version: Option<KafkaVersion>,
+
+    /// The clock for verdicts and producer expiry: RFC 3339, or ms since 1970 [default: now]
+    #[arg(long, global = true, value_name = "TIME", value_parser = parse_time)]
+    pub now: Option<Timestamp>,
+
+    /// Topic overrides, a line each: TOPIC KEY=VALUE[,KEY=VALUE] [default: from __cluster_metadata-0]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub topic_config: Option<PathBuf>,
+
+    /// Where plans, jobs and the quarantine are kept [default: that of XDG, /var/lib/krescue, ~/.local/state/krescue]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub state_dir: Option<PathBuf>,
+
+    /// Threads that read [default: the cores, at most 16]
+    #[arg(long, global = true, value_name = "N")]
+    pub threads: Option<NonZeroUsize>,
+
+    /// Change nothing in this session, whatever else is said
+    #[arg(long, global = true)]
+    pub read_only: bool,
+
+    /// Start the dashboard armed: plans can be applied there
+    #[arg(long, global = true)]
+    pub allow_write: bool,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Open the dashboard on embedded log dirs of a real crashed broker, in a temporary folder
+    Demo(DemoArgs),
+    /// Read every log: batches, checksums, indexes, findings; nothing is changed
+    #[command(after_help = help::EXIT_CODES, after_long_help = help::CONTRACT)]
+    Scan(ScanArgs),
+    /// Plan what a boot would do, and more carefully; --apply does it
+    #[command(after_help = help::EXIT_CODES, after_long_help = help::CONTRACT)]
+    Recover(RecoverArgs),
+    /// Decode a file of a log dir: segment, index, snapshot, checkpoint
+    Dump(DumpArgs),
+    /// Say in what state the broker's log dirs are, from names, sizes and checkpoints
+    #[command(after_help = help::EXIT_CODES, after_long_help = help::CONTRACT)]
+    Status(StatusArgs),
+    /// List the jobs of this host, running and ended
+    Jobs(JobsArgs),
+    /// Ask a job to stop after its current step
+    Stop(StopArgs),
+    /// Print a completion script for a shell
+    Completions(CompletionsArgs),
+    /// Print the manual page (roff)
+    Man,
+    /// Run a job of the state dir; started by krescue itself.
+    #[command(name = "__job", hide = true)]
+    Job(JobArgs),
+}
+
+/// The demo's log dirs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Scenario {
+    /// Two small log dirs of a broker that was killed under load
+    Crashed,
+    /// The same batches multiplied, many partitions, some damaged
+    Large,
+}
+
+/// Arguments of `demo`.
+#[derive(Debug, ClapArgs)]
+pub struct DemoArgs {
+    /// Which log dirs
+    #[arg(value_enum, default_value = "crashed")]
+    pub scenario: Scenario,
+    /// How much data `large` writes first
+    #[arg(long, value_name = "SIZE", default_value = "8GiB", value_parser = parse_size)]
+    pub size: u64,
+}
+
+/// Arguments of `scan`.
+#[derive(Debug, ClapArgs)]
+#[expect(clippy::struct_excessive_bools, reason = "a flag each, as typed")]
+pub struct ScanArgs {
+    /// Print JSON lines
+    #[arg(long)]
+    pub json: bool,
+    /// Read names, sizes and checkpoints only, no batch
+    #[arg(long, conflicts_with = "read_batches")]
+    pub structure: bool,
+    /// Read batches although a broker lives on these dirs, at --rate
+    #[arg(long)]
+    pub read_batches: bool,
+    /// How fast batches are read beside a living broker [default: 50MiB/s]
+    #[arg(long, value_name = "RATE", value_parser = parse_rate)]
+    pub rate: Option<u64>,
+    /// Only these partitions
+    #[arg(long, value_name = "TP", num_args = 1.., value_delimiter = ',', value_parser = parse_partition)]
+    pub partition: Vec<TopicPartition>,
+}
+
+/// What a log dir is handed over as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum HandOverArg {
+    /// No checkpoint and no marker is written: a boot reads everything again
+    None,
+    /// Recovery points become the logs' ends: a boot reads the last segment of each log again
+    #[default]
+    Verify,
+    /// Recovery points and an empty clean-shutdown marker: a boot reads nothing again
+    Clean,
+}
+
+/// Arguments of `recover`.
+#[derive(Debug, ClapArgs)]
+#[expect(clippy::struct_excessive_bools, reason = "a flag each, as typed")]
+pub struct RecoverArgs {
+    /// Print JSON lines
+    #[arg(long)]
+    pub json: bool,
+    /// Carry the plan out, once it is confirmed
+    #[arg(long)]
+    pub apply: bool,
+    /// Ask nothing and run the stored plan with this hash (8 or more of its hex digits)
+    #[arg(long, value_name = "HASH", requires = "apply", value_parser = parse_hash)]
+    pub yes: Option<HashPrefix>,
+    /// Answer every confirmation of this plan with yes; for scripts
+    #[arg(long, requires = "apply", conflicts_with = "yes")]
+    pub yes_to_all: bool,
+    /// What the log dirs are handed over as [default: verify]
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub hand_over: Option<HandOverArg>,
+    /// Where cut bytes are copied to, or "none" [default: STATE/quarantine]
+    #[arg(long, value_name = "DIR|none", value_parser = parse_quarantine)]
+    pub quarantine: Option<QuarantineArg>,
+    /// Only these partitions
+    #[arg(long, value_name = "TP", num_args = 1.., value_delimiter = ',', value_parser = parse_partition)]
+    pub partition: Vec<TopicPartition>,
+    /// Take Kafka's way where it removes good records
+    #[arg(long)]
+    pub like_kafka: bool,
+}
+
+/// Arguments of `dump`.
+#[derive(Debug, ClapArgs)]
+pub struct DumpArgs {
+    /// The file; what it is shows in its name
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Print JSON lines
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `status`.
+#[derive(Debug, ClapArgs)]
+pub struct StatusArgs {
+    /// Print one JSON object in one line
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `jobs`.
+#[derive(Debug, ClapArgs)]
+pub struct JobsArgs {
+    /// Print JSON lines
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `stop`.
+#[derive(Debug, ClapArgs)]
+pub struct StopArgs {
+    /// The job's id, as `jobs` shows it
+    pub id: String,
+}
+
+/// Arguments of `completions`.
+#[derive(Debug, ClapArgs)]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+/// Arguments of the hidden `__job`.
+#[derive(Debug, ClapArgs)]
+pub struct JobArgs {
+    /// What the job's process is told by the krescue that starts it
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub arguments: Vec<OsString>,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    fn parse(words: &[&str]) -> Result<Args, clap::Error> {
+        Args::try_parse_from(std::iter::once(&"krescue").chain(words))
+    }
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn global_options_go_before_or_after_the_command() {
+        for words in [
+            ["--log-dirs", "/a,/b", "scan", "--threads", "1"],
+            ["scan", "--log-dirs", "/a,/b", "--threads", "1"],
+        ] {
+            let args = parse(&words).unwrap();
+            assert_eq!(
+                args.global.log_dirs,
+                Some(vec![PathBuf::from("/a"), PathBuf::from("/b")])
+            );
+            assert_eq!(args.global.threads.map(NonZeroUsize::get), Some(1));
+            assert!(matches!(args.command, Some(Command::Scan(_))));
+        }
+    }
+
+    #[test]
+    fn answers_need_an_apply() {
+        for words in [
+            &["recover", "--yes-to-all"][..],
+            &["recover", "--yes", "7f3a91c2"],
+            &["recover", "--apply", "--yes", "7f3a91"],
+            &["recover", "--apply", "--yes", "7f3a91c2", "--yes-to-all"],
+            &["scan", "--structure", "--read-batches"],
+            &["scan", "--threads", "0"],
+            &["truncate", "orders-7"],
+        ] {
+            let error = parse(words).unwrap_err();
+            assert_eq!(error.exit_code(), 2, "{words:?}");
+        }
+    }
+
+    #[test]
+    fn the_contract_s_long_line_parses() {
+        let args = parse(&[
+            "--config",
+            "F",
+            "--log-dirs",
+            "A,B",
+            "--kafka-version",
+            "4.4.0",
+            "--now",
+            "1700000000000",
+            "recover",
+            "--like-kafka",
+            "--hand-over",
+            "none",
+            "--quarantine",
+            "none",
+            "--apply",
+            "--yes-to-all",
+        ])
+        .unwrap();
+        let Some(Command::Recover(recover)) = args.command else {
+            panic!("not recover")
+        };
+        assert!(recover.apply && recover.yes_to_all && recover.like_kafka);
+        assert_eq!(recover.hand_over, Some(HandOverArg::None));
+        assert_eq!(recover.quarantine, Some(QuarantineArg::None));
+        assert_eq!(args.global.now, Some(Timestamp(1_700_000_000_000)));
+    }
+
+    #[test]
+    fn partitions_are_listed_with_spaces_or_commas() {
+        let args = parse(&["recover", "--partition", "a-0,b-1", "c-2", "--json"]).unwrap();
+        let Some(Command::Recover(recover)) = args.command else {
+            panic!("not recover")
+        };
+        let names: Vec<String> = recover.partition.iter().map(ToString::to_string).collect();
+        assert_eq!(names, ["a-0", "b-1", "c-2"]);
+    }
+}

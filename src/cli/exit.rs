@@ -1,0 +1,162 @@
+//! From an error to what the person reads: a message, what to do next, and the process' exit code.
+
+use std::error::Error;
+use std::fmt;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// How the process ends; the numbers are a contract.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Exit {
+    /// Looking: nothing beyond routine. Acting: each selected partition reached its planned end.
+    Ok = 0,
+    /// It failed.
+    Failed = 1,
+    /// The command line or a settings file is wrong.
+    Usage = 2,
+    /// Looking: findings, or a plan with a step. Acting: done, but some logs stay as they are.
+    Findings = 3,
+    /// Refused before any change.
+    Refused = 4,
+    /// Stopped in the middle; a rerun goes on.
+    Stopped = 5,
+}
+
+impl Exit {
+    /// Returns the process' exit code.
+    pub fn code(self) -> u8 {
+        self as u8
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.code())
+    }
+}
+
+/// An error at the edge: what failed, why, what to do, and how the process ends.
+#[derive(Debug)]
+pub struct CliError {
+    /// How the process ends.
+    pub exit: Exit,
+    /// What failed, a lower-case fragment.
+    pub message: String,
+    /// Why, outermost first.
+    pub causes: Vec<String>,
+    /// What to do next, a sentence each.
+    pub hints: Vec<String>,
+}
+
+impl CliError {
+    /// Returns an error that ends with `exit`.
+    pub fn new(exit: Exit, message: impl Into<String>) -> Self {
+        Self {
+            exit,
+            message: message.into(),
+            causes: Vec::new(),
+            hints: Vec::new(),
+        }
+    }
+
+    /// Returns an error of the command line or a settings file.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self::new(Exit::Usage, message)
+    }
+
+    /// Returns a refusal; nothing was changed.
+    pub fn refused(message: impl Into<String>) -> Self {
+        Self::new(Exit::Refused, message)
+    }
+
+    /// Returns a failure.
+    pub fn failed(message: impl Into<String>) -> Self {
+        Self::new(Exit::Failed, message)
+    }
+
+    /// Adds `error` and what it names as its sources as causes.
+    #[must_use]
+    pub fn because(mut self, error: &dyn Error) -> Self {
+        let mut next = Some(error);
+        while let Some(error) = next {
+            let text = error.to_string();
+            // Some errors repeat their source; say it once.
+            if !self.causes.last().is_some_and(|last| last.ends_with(&text)) {
+                self.causes.push(text);
+            }
+            next = error.source();
+        }
+        self
+    }
+
+    /// Adds what to do next.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        let hint = hint.into();
+        if !hint.is_empty() {
+            self.hints.push(hint);
+        }
+        self
+    }
+
+    /// Writes the error, a line each: what, why, what to do.
+    pub fn write(&self, to: &mut dyn Write) -> io::Result<()> {
+        let kind = match self.exit {
+            Exit::Refused => "refused",
+            Exit::Stopped => "stopped",
+            _ => "error",
+        };
+        writeln!(to, "krescue: {kind}: {}", self.message)?;
+        for cause in &self.causes {
+            writeln!(to, "  cause: {cause}")?;
+        }
+        for hint in &self.hints {
+            writeln!(to, "  next: {hint}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for CliError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        for cause in &self.causes {
+            write!(f, ": {cause}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Error for CliError {}
+
+impl From<io::Error> for CliError {
+    /// An error of writing to the terminal or the pipe; errors of files are placed where they happen.
+    fn from(error: io::Error) -> Self {
+        Self::failed("cannot write the report").because(&error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("outer")]
+    struct Outer(#[source] io::Error);
+
+    #[test]
+    fn an_error_says_what_why_and_what_next() {
+        let source = Outer(io::Error::other("inner"));
+        let error = CliError::refused("the lock of /d1 is held")
+            .because(&source)
+            .hint("Stop the broker first.");
+        let mut text = Vec::new();
+        error.write(&mut text).unwrap();
+        assert_eq!(
+            String::from_utf8(text).unwrap(),
+            "krescue: refused: the lock of /d1 is held\n  cause: outer\n  cause: inner\n  next: Stop the broker first.\n"
+        );
+        assert_eq!(error.exit.code(), 4);
+    }
+}

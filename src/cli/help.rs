@@ -1,0 +1,48 @@
+//! Texts of `--help` beyond the options: exit codes and the layout of the JSON lines. At most 78 columns wide.
+
+/// Behind each command's options.
+pub(super) const EXIT_CODES: &str = "\
+Exit codes
+  looking:  0 nothing beyond routine, 3 findings or a plan with a step
+  --apply:  0 each selected partition reached its planned end
+            3 done, but some logs stay as they are (ASK, REFUSED, unsupported)
+            4 refused before any change
+            5 stopped in the middle, a rerun goes on
+  either:   1 failed, 2 usage";
+
+/// Behind each command's options with `--help`: exit codes, then what `--json` prints.
+pub(super) const CONTRACT: &str = "\
+Exit codes
+  looking:  0 nothing beyond routine, 3 findings or a plan with a step
+  --apply:  0 each selected partition reached its planned end
+            3 done, but some logs stay as they are (ASK, REFUSED, unsupported)
+            4 refused before any change
+            5 stopped in the middle, a rerun goes on
+  either:   1 failed, 2 usage
+
+JSON lines (--json)
+  Each line has a kind. Names are snake_case, bytes and offsets integers,
+  times RFC 3339; what is unknown is null, never 0.
+
+  run        schema krescue_version command kafka_version version_source now
+             host node_id config log_dirs threads
+  log_dir    dir state (clean, unclean) hand_over logs bytes scan_bytes
+             lock_held_by
+  partition  dir dir_name topic partition verdict (nothing, recover, ask,
+             refused, not_supported_yet, unreadable, skipped) cause
+             log_start_offset log_end_offset (once the plan is carried out)
+             recovery_point high_watermark segments bytes scan_bytes
+             lost_bytes lost_records steps
+  segment    dir topic partition base_offset next_offset bytes allocated
+             largest_timestamp valid_bytes batches records scanned
+  finding    code severity (routine, warning, loss, fatal) dir partition file
+             position offset lost_bytes lost_records text next
+  step       dir partition file action (remove, set_len, write, rename) from
+             to bytes quarantine reason
+  progress   bytes_done bytes_total logs_done logs_total bytes_per_s end_time
+  job        id state pid started plan and the counters of progress
+  summary    plan class exit and totals
+
+  The partition of a finding or a step is its dir's name (orders-7), null for
+  the log dir itself; that of a partition or a segment is its number.
+  status --json is one object in one line.";
