@@ -8,6 +8,10 @@ pub mod batch;
 pub mod checksum;
 pub mod compression;
 pub mod cursor;
+pub mod offset_index;
+pub mod producer_snapshot;
 pub mod record_batch;
+pub mod time_index;
+pub mod txn_index;
 
 pub use cursor::{Cursor, FormatError};
