@@ -4,6 +4,7 @@
 //! with what a checksum covers. What Kafka tolerates is tolerated; what it refuses is an error that says how Kafka takes
 //! it, since that decides what a boot does.
 
+pub mod archive;
 pub mod batch;
 pub mod checksum;
 pub mod compression;
