@@ -10,4 +10,6 @@ mod snappy;
 mod xxhash;
 mod zstd;
 
+#[cfg(test)]
+pub(crate) use codec::tests;
 pub use codec::{Compression, DecompressError, Lz4Header, decompress};
