@@ -15,10 +15,13 @@ use crate::terms::Offset;
 pub const HEADER_UP_TO_MAGIC: usize = 17;
 /// Bytes that a batch's length field does not count.
 pub const LOG_OVERHEAD: usize = 12;
+/// [`LOG_OVERHEAD`] for signed lengths.
+pub const LOG_OVERHEAD_I64: i64 = 12;
 /// The least that Kafka takes for a length: the overhead of a message of magic 0.
 pub const MIN_LENGTH: i32 = 14;
 
 const _: () = assert!(HEADER_UP_TO_MAGIC == 8 + 4 + 4 + 1);
+const _: () = assert!(LOG_OVERHEAD == 8 + 4 && LOG_OVERHEAD_I64 == 8 + 4);
 
 /// The extent of a batch that ends within its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

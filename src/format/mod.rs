@@ -10,10 +10,13 @@ pub mod checksum;
 pub mod compression;
 pub mod control_record;
 pub mod cursor;
+pub mod legacy_message;
 pub mod offset_index;
 pub mod producer_snapshot;
 pub mod record;
 pub mod record_batch;
+#[cfg(test)]
+pub(crate) mod testing;
 pub mod time_index;
 pub mod txn_index;
 

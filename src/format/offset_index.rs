@@ -28,21 +28,19 @@ impl OffsetEntry {
         out.extend(self.position.to_be_bytes());
     }
 
-    fn from_bytes(bytes: [u8; ENTRY_LEN]) -> Self {
-        let [a, b, c, d, position @ ..] = bytes;
-        Self {
-            relative_offset: i32::from_be_bytes([a, b, c, d]),
-            position: i32::from_be_bytes(position),
-        }
+    fn from_bytes(bytes: [u8; ENTRY_LEN]) -> Option<Self> {
+        let (relative_offset, rest) = bytes.split_first_chunk()?;
+        Some(Self {
+            relative_offset: i32::from_be_bytes(*relative_offset),
+            position: i32::from_be_bytes(*rest.first_chunk()?),
+        })
     }
 }
 
 /// Returns the whole entries of `bytes`, in file order.
-pub fn decode(
-    bytes: &[u8],
-) -> impl DoubleEndedIterator<Item = OffsetEntry> + ExactSizeIterator + Clone + '_ {
+pub fn decode(bytes: &[u8]) -> impl DoubleEndedIterator<Item = OffsetEntry> + Clone + '_ {
     let (entries, _) = bytes.as_chunks::<ENTRY_LEN>();
-    entries.iter().map(|entry| OffsetEntry::from_bytes(*entry))
+    entries.iter().copied().filter_map(OffsetEntry::from_bytes)
 }
 
 /// Encodes `entries`.

@@ -170,14 +170,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-
-    fn hex(text: &str) -> Vec<u8> {
-        let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_hexdigit).collect();
-        digits
-            .chunks(2)
-            .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap())
-            .collect()
-    }
+    use crate::format::testing::hex;
 
     fn case_18() -> Vec<u8> {
         hex(

@@ -17,7 +17,7 @@
 //! 61 records                      plain, or one compressed blob
 //! ```
 
-use crate::format::batch::LOG_OVERHEAD;
+use crate::format::batch::{LOG_OVERHEAD, LOG_OVERHEAD_I64};
 use crate::format::checksum::crc32c;
 use crate::format::compression::Compression;
 use crate::terms::{LeaderEpoch, Offset, ProducerEpoch, ProducerId, Timestamp};
@@ -226,7 +226,7 @@ impl BatchHeader {
     /// Returns the bytes of the whole batch, as the length field claims; 0 where it is below −12.
     #[inline]
     pub fn size(&self) -> u64 {
-        u64::try_from(i64::from(self.batch_length) + LOG_OVERHEAD as i64).unwrap_or(0)
+        u64::try_from(i64::from(self.batch_length) + LOG_OVERHEAD_I64).unwrap_or(0)
     }
 }
 
@@ -302,7 +302,7 @@ impl<'a> UncheckedBatch<'a> {
         let header = BatchHeader::decode(bytes).ok_or(torn(HEADER_LEN as u64))?;
         if header.size() < HEADER_LEN as u64 {
             return Err(BatchError::TooSmall {
-                size: i64::from(header.batch_length) + LOG_OVERHEAD as i64,
+                size: i64::from(header.batch_length) + LOG_OVERHEAD_I64,
             });
         }
         let (bytes, rest) = usize::try_from(header.size())
@@ -385,6 +385,7 @@ pub(crate) mod tests {
 
     use super::*;
     use crate::format::cursor::{put_varint, put_varlong};
+    use crate::format::testing::hex;
 
     /// The batch `B(base)` of the project's cases: ten records without keys, 1151 bytes.
     pub(crate) fn case_batch(base: i64, base_timestamp: i64) -> Vec<u8> {
@@ -439,11 +440,7 @@ pub(crate) mod tests {
         .concat();
         let bytes = case_batch(0, 1_700_000_000_000);
         assert_eq!(bytes.len(), 1151);
-        let got: String = bytes[..HEADER_LEN]
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
-        assert_eq!(got, want);
+        assert_eq!(bytes[..HEADER_LEN], hex(&want));
         assert!(crc_matches(&bytes));
     }
 

@@ -29,21 +29,19 @@ impl TimeEntry {
         out.extend(self.relative_offset.to_be_bytes());
     }
 
-    fn from_bytes(bytes: [u8; ENTRY_LEN]) -> Self {
-        let [a, b, c, d, e, f, g, h, relative_offset @ ..] = bytes;
-        Self {
-            timestamp: Timestamp(i64::from_be_bytes([a, b, c, d, e, f, g, h])),
-            relative_offset: i32::from_be_bytes(relative_offset),
-        }
+    fn from_bytes(bytes: &[u8; ENTRY_LEN]) -> Option<Self> {
+        let (timestamp, rest) = bytes.split_first_chunk()?;
+        Some(Self {
+            timestamp: Timestamp(i64::from_be_bytes(*timestamp)),
+            relative_offset: i32::from_be_bytes(*rest.first_chunk()?),
+        })
     }
 }
 
 /// Returns the whole entries of `bytes`, in file order.
-pub fn decode(
-    bytes: &[u8],
-) -> impl DoubleEndedIterator<Item = TimeEntry> + ExactSizeIterator + Clone + '_ {
+pub fn decode(bytes: &[u8]) -> impl DoubleEndedIterator<Item = TimeEntry> + Clone + '_ {
     let (entries, _) = bytes.as_chunks::<ENTRY_LEN>();
-    entries.iter().map(|entry| TimeEntry::from_bytes(*entry))
+    entries.iter().filter_map(TimeEntry::from_bytes)
 }
 
 /// Encodes `entries`.
