@@ -1,5 +1,36 @@
-//! Runs jobs: scans that end in a plan, and plans that are applied. Knows no UI.
+//! Runs jobs: plans of log dirs, made in parallel, and their apply. Knows no UI; speaks in [`JobEvent`]s.
+//!
+//! - [`start_plan`] reads the log dirs that a [`PlanSpec`] names and ends in a [`MadePlan`]; it changes nothing.
+//! - [`PlanStore`] keeps plans that were shown under their hash.
+//! - [`start_job`] applies a stored plan in a process of its own; a [`JobHandle`] tails it from any process.
+//!
+//! Invariant: the plan is on disk before the first step, and every prefix of its steps is a tree from which Kafka's own
+//! boot reaches the planned end.
 
+mod apply;
+mod content_pack;
+mod context;
+mod error;
 mod event;
+mod job;
+mod job_dir;
+mod job_run;
+mod job_spec;
+mod plan_hash;
+mod plan_job;
+mod plan_spec;
+mod plan_store;
+mod process;
+mod progress_file;
+mod scan_job;
 
+pub use error::EngineError;
 pub use event::{DirProgress, JobEvent, JobOutcome, LogState, Phase, Progress};
+pub use job::{
+    JOB_SUBCOMMAND, JobHandle, JobState, JobSummary, Tail, list_jobs, request_stop, start_job,
+};
+pub use job_run::run_job;
+pub use job_spec::{Confirmed, JobId, JobSpec, ParseJobIdError};
+pub use plan_job::{PlanHandle, start_plan};
+pub use plan_spec::{Beside, LikeKafka, PlanSpec, Reading, TopicConfigs};
+pub use plan_store::{MadePlan, PlanStore, StoredPlan};

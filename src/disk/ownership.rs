@@ -1,0 +1,120 @@
+//! Owner, group, mode and security attributes that a new file takes over.
+
+use std::ffi::{CStr, CString};
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use rustix::fs::{Gid, Mode, Uid, XattrFlags};
+
+/// What a file that krescue creates must look like, so that the broker's user can go on with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ownership {
+    /// User id.
+    pub uid: u32,
+    /// Group id.
+    pub gid: u32,
+    /// Permission bits.
+    pub mode: u32,
+    /// Extended attributes of the `security.` and `system.posix_acl_access` kind.
+    pub attributes: Vec<(CString, Vec<u8>)>,
+}
+
+impl Ownership {
+    /// Reads what `path` has; a dir's mode becomes that of a file in it (no execute bits, no set-id bits).
+    pub fn of(path: &Path) -> io::Result<Self> {
+        let metadata = std::fs::metadata(path)?;
+        let mode = if metadata.is_dir() {
+            metadata.mode() & 0o666
+        } else {
+            metadata.mode() & 0o7777
+        };
+        let attributes = if metadata.is_file() {
+            security_attributes(path)
+        } else {
+            Vec::new()
+        };
+        Ok(Self {
+            uid: metadata.uid(),
+            gid: metadata.gid(),
+            mode,
+            attributes,
+        })
+    }
+
+    /// Gives them to an open file; owner and group only where they differ.
+    pub fn apply(&self, file: &File) -> io::Result<()> {
+        let metadata = file.metadata()?;
+        if metadata.uid() != self.uid || metadata.gid() != self.gid {
+            rustix::fs::fchown(
+                file.as_fd(),
+                Some(Uid::from_raw(self.uid)),
+                Some(Gid::from_raw(self.gid)),
+            )?;
+        }
+        if metadata.mode() & 0o7777 != self.mode {
+            rustix::fs::fchmod(file.as_fd(), Mode::from_raw_mode(self.mode))?;
+        }
+        for (name, value) in &self.attributes {
+            match rustix::fs::fsetxattr(file.as_fd(), name.as_c_str(), value, XattrFlags::empty()) {
+                Ok(()) | Err(rustix::io::Errno::OPNOTSUPP) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads the attributes that decide access; a file system without any has none.
+fn security_attributes(path: &Path) -> Vec<(CString, Vec<u8>)> {
+    let mut names = vec![0_u8; 4096];
+    let Ok(len) = rustix::fs::listxattr(path, names.as_mut_slice()) else {
+        return Vec::new();
+    };
+    names.truncate(len);
+    names
+        .split_inclusive(|byte| *byte == 0)
+        .filter_map(|name| CStr::from_bytes_with_nul(name).ok())
+        .filter(|name| decides_access(name))
+        .filter_map(|name| {
+            let mut value = vec![0_u8; 4096];
+            let len = rustix::fs::getxattr(path, name, value.as_mut_slice()).ok()?;
+            value.truncate(len);
+            Some((name.to_owned(), value))
+        })
+        .collect()
+}
+
+fn decides_access(name: &CStr) -> bool {
+    let name = std::ffi::OsStr::from_bytes(name.to_bytes());
+    let bytes = name.as_bytes();
+    bytes.starts_with(b"security.") || bytes == b"system.posix_acl_access"
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn a_file_takes_mode_and_owner_of_its_model() {
+        let dir = tempfile::tempdir().unwrap();
+        let model = dir.path().join("model");
+        std::fs::write(&model, b"x").unwrap();
+        std::fs::set_permissions(&model, std::fs::Permissions::from_mode(0o640)).unwrap();
+        let file = File::create(dir.path().join("new")).unwrap();
+        Ownership::of(&model).unwrap().apply(&file).unwrap();
+        assert_eq!(file.metadata().unwrap().mode() & 0o7777, 0o640);
+    }
+
+    #[test]
+    fn a_dir_lends_its_mode_without_execute_bits() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o750)).unwrap();
+        assert_eq!(Ownership::of(dir.path()).unwrap().mode, 0o640);
+    }
+}

@@ -1,0 +1,335 @@
+//! Every look at and every change of a log dir's files, behind one trait.
+//!
+//! Tests wrap [`RealStorage`] to stop after the n-th change, which is what SIGKILL does.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+use super::error::{DiskAction, DiskError};
+use super::ownership::Ownership;
+
+/// What lies behind a name; symbolic links are followed, as Java's `File` does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum EntryKind {
+    /// A plain file.
+    File,
+    /// A dir.
+    Dir,
+    /// A device, a socket, a broken link.
+    Other,
+}
+
+/// A file's state at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileStat {
+    /// What it is.
+    pub kind: EntryKind,
+    /// Bytes.
+    pub len: u64,
+    /// Bytes that it takes on the volume.
+    pub allocated: u64,
+    /// The inode's number.
+    pub inode: u64,
+    /// The device's number.
+    pub device: u64,
+    /// Modification time in ns since 1970.
+    pub mtime_ns: i64,
+    /// User id.
+    pub uid: u32,
+    /// Group id.
+    pub gid: u32,
+    /// Permission bits.
+    pub mode: u32,
+}
+
+/// One name of a dir.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// The name, with U+FFFD where it is not UTF-8.
+    pub name: String,
+    /// Whether the name is UTF-8; if not, nothing on this system can be addressed by `name`.
+    pub is_utf8: bool,
+    /// What lies there.
+    pub stat: FileStat,
+}
+
+/// An open file that is read by position.
+pub trait ReadAt: Send + Sync {
+    /// Reads into `buffer` from `position` on; short at the file's end, or before a place that cannot be read.
+    fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize>;
+
+    /// Returns the file's length now.
+    fn file_len(&self) -> io::Result<u64>;
+
+    /// Tells the system that the file is read front to back.
+    fn advise_sequential(&self) {}
+
+    /// Says whether the page cache holds any of the range; `None` if the system cannot tell.
+    fn is_cached(&self, _position: u64, _len: u64) -> Option<bool> {
+        None
+    }
+
+    /// Drops the range from the page cache.
+    fn drop_cached(&self, _position: u64, _len: u64) {}
+}
+
+/// All that krescue does to files in log dirs and in its quarantine.
+pub trait Storage: Send + Sync {
+    /// Lists a dir, sorted by name; entries that vanish meanwhile are left out.
+    fn list(&self, dir: &Path) -> Result<Vec<Listed>, DiskError>;
+    /// Looks at a file, following links.
+    fn stat(&self, path: &Path) -> Result<FileStat, DiskError>;
+    /// Opens a file for reading.
+    fn open(&self, path: &Path) -> Result<Box<dyn ReadAt>, DiskError>;
+    /// Creates or empties a file, writes `bytes` and gives it to `owner`.
+    fn write_file(&self, path: &Path, bytes: &[u8], owner: &Ownership) -> Result<(), DiskError>;
+    /// Creates a file with `len` bytes of `from` behind `position`, readable by its owner alone.
+    fn copy_range(
+        &self,
+        from: &Path,
+        position: u64,
+        len: u64,
+        to: &Path,
+    ) -> Result<(), DiskError>;
+    /// Cuts or grows a file.
+    fn set_len(&self, path: &Path, len: u64) -> Result<(), DiskError>;
+    /// Renames within a file system; replaces what has the new name.
+    fn rename(&self, from: &Path, to: &Path) -> Result<(), DiskError>;
+    /// Gives a file a second name on its file system.
+    fn link(&self, from: &Path, to: &Path) -> Result<(), DiskError>;
+    /// Removes a file's name.
+    fn remove(&self, path: &Path) -> Result<(), DiskError>;
+    /// Creates a dir and its parents, mode 0700, where they are missing.
+    fn create_dir(&self, dir: &Path) -> Result<(), DiskError>;
+    /// Makes a file's bytes durable.
+    fn sync_file(&self, path: &Path) -> Result<(), DiskError>;
+    /// Makes a dir's names durable.
+    fn sync_dir(&self, dir: &Path) -> Result<(), DiskError>;
+    /// Makes everything on the file system of `path` durable.
+    fn sync_volume(&self, path: &Path) -> Result<(), DiskError>;
+}
+
+/// The system's files.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RealStorage;
+
+impl Storage for RealStorage {
+    fn list(&self, dir: &Path) -> Result<Vec<Listed>, DiskError> {
+        let error = |source| DiskError::new(DiskAction::List, dir, source);
+        let mut entries = Vec::new();
+        for entry in std::fs::read_dir(dir).map_err(error)? {
+            let entry = entry.map_err(error)?;
+            let name = entry.file_name();
+            let stat = match std::fs::metadata(entry.path()).or_else(|_| entry.metadata()) {
+                Ok(metadata) => file_stat(&metadata),
+                Err(source) if source.kind() == io::ErrorKind::NotFound => continue,
+                Err(source) => return Err(DiskError::new(DiskAction::Stat, &entry.path(), source)),
+            };
+            let is_utf8 = std::str::from_utf8(name.as_bytes()).is_ok();
+            entries.push(Listed {
+                name: name.to_string_lossy().into_owned(),
+                is_utf8,
+                stat,
+            });
+        }
+        entries.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(entries)
+    }
+
+    fn stat(&self, path: &Path) -> Result<FileStat, DiskError> {
+        std::fs::metadata(path)
+            .map(|metadata| file_stat(&metadata))
+            .map_err(DiskError::of(DiskAction::Stat, path))
+    }
+
+    fn open(&self, path: &Path) -> Result<Box<dyn ReadAt>, DiskError> {
+        let file = open_plain(path).map_err(DiskError::of(DiskAction::Open, path))?;
+        Ok(Box::new(file))
+    }
+
+    fn write_file(&self, path: &Path, bytes: &[u8], owner: &Ownership) -> Result<(), DiskError> {
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(owner.mode & 0o777)
+            .open(path)
+            .map_err(DiskError::of(DiskAction::Create, path))?;
+        owner
+            .apply(&file)
+            .map_err(DiskError::of(DiskAction::SetOwner, path))?;
+        file.write_all(bytes)
+            .map_err(DiskError::of(DiskAction::Write, path))
+    }
+
+    fn copy_range(
+        &self,
+        from: &Path,
+        position: u64,
+        len: u64,
+        to: &Path,
+    ) -> Result<(), DiskError> {
+        let source = open_plain(from).map_err(DiskError::of(DiskAction::Open, from))?;
+        let mut target = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(to)
+            .map_err(DiskError::of(DiskAction::Create, to))?;
+        let mut buffer = vec![0_u8; 1 << 20];
+        let end = position.saturating_add(len);
+        let mut at = position;
+        while at < end {
+            let window = usize::try_from(end - at)
+                .unwrap_or(usize::MAX)
+                .min(buffer.len());
+            let window = buffer.get_mut(..window).unwrap_or_default();
+            let read = read_full(&source, window, at)
+                .map_err(|error| DiskError::new(DiskAction::Read, from, error).at(at))?;
+            if read == 0 {
+                let error = io::Error::from(io::ErrorKind::UnexpectedEof);
+                return Err(DiskError::new(DiskAction::Read, from, error).at(at));
+            }
+            target
+                .write_all(window.get(..read).unwrap_or_default())
+                .map_err(DiskError::of(DiskAction::Write, to))?;
+            at += read as u64;
+        }
+        Ok(())
+    }
+
+    fn set_len(&self, path: &Path, len: u64) -> Result<(), DiskError> {
+        OpenOptions::new()
+            .write(true)
+            .open(path)
+            .and_then(|file| file.set_len(len))
+            .map_err(DiskError::of(DiskAction::SetLen, path))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<(), DiskError> {
+        std::fs::rename(from, to).map_err(DiskError::of(DiskAction::Rename, from))
+    }
+
+    fn link(&self, from: &Path, to: &Path) -> Result<(), DiskError> {
+        std::fs::hard_link(from, to).map_err(DiskError::of(DiskAction::Link, from))
+    }
+
+    fn remove(&self, path: &Path) -> Result<(), DiskError> {
+        std::fs::remove_file(path).map_err(DiskError::of(DiskAction::Remove, path))
+    }
+
+    fn create_dir(&self, dir: &Path) -> Result<(), DiskError> {
+        std::fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(dir)
+            .map_err(DiskError::of(DiskAction::Create, dir))
+    }
+
+    fn sync_file(&self, path: &Path) -> Result<(), DiskError> {
+        File::open(path)
+            .and_then(|file| file.sync_all())
+            .map_err(DiskError::of(DiskAction::Sync, path))
+    }
+
+    fn sync_dir(&self, dir: &Path) -> Result<(), DiskError> {
+        self.sync_file(dir)
+    }
+
+    fn sync_volume(&self, path: &Path) -> Result<(), DiskError> {
+        let sync = || -> io::Result<()> {
+            let file = File::open(path)?;
+            rustix::fs::syncfs(file.as_fd())?;
+            Ok(())
+        };
+        sync().map_err(DiskError::of(DiskAction::Sync, path))
+    }
+}
+
+impl ReadAt for File {
+    fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+        read_full(self, buffer, position)
+    }
+
+    fn file_len(&self) -> io::Result<u64> {
+        self.metadata().map(|metadata| metadata.len())
+    }
+
+    fn advise_sequential(&self) {
+        // Advice may be ignored, and so may its error.
+        let _ = rustix::fs::fadvise(self.as_fd(), 0, None, rustix::fs::Advice::Sequential);
+    }
+
+    fn is_cached(&self, position: u64, len: u64) -> Option<bool> {
+        super::page_cache::is_cached(self, position, len)
+    }
+
+    fn drop_cached(&self, position: u64, len: u64) {
+        let len = std::num::NonZeroU64::new(len);
+        let _ = rustix::fs::fadvise(self.as_fd(), position, len, rustix::fs::Advice::DontNeed);
+    }
+}
+
+/// Opens a plain file for reading; never blocks on a pipe that lies in a file's place.
+fn open_plain(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(nix::libc::O_NONBLOCK | nix::libc::O_CLOEXEC)
+        .open(path)?;
+    let metadata = file.metadata()?;
+    if metadata.is_dir() {
+        return Err(io::Error::from(io::ErrorKind::IsADirectory));
+    }
+    if !metadata.is_file() {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "not a plain file",
+        ));
+    }
+    Ok(file)
+}
+
+/// Reads until `buffer` is full or the file ends; goes on after signals and short reads.
+fn read_full(file: &File, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+    let mut done = 0;
+    while let Some(rest) = buffer.get_mut(done..).filter(|rest| !rest.is_empty()) {
+        match FileExt::read_at(file, rest, position + done as u64) {
+            Ok(0) => break,
+            Ok(read) => done += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            // The good prefix first: the next read meets the error at its exact place.
+            Err(_) if done > 0 => break,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(done)
+}
+
+fn file_stat(metadata: &std::fs::Metadata) -> FileStat {
+    let kind = if metadata.is_file() {
+        EntryKind::File
+    } else if metadata.is_dir() {
+        EntryKind::Dir
+    } else {
+        EntryKind::Other
+    };
+    FileStat {
+        kind,
+        len: metadata.len(),
+        allocated: metadata.blocks() * 512,
+        inode: metadata.ino(),
+        device: metadata.dev(),
+        mtime_ns: metadata
+            .mtime()
+            .saturating_mul(1_000_000_000)
+            .saturating_add(metadata.mtime_nsec()),
+        uid: metadata.uid(),
+        gid: metadata.gid(),
+        mode: metadata.mode() & 0o7777,
+    }
+}

@@ -1,0 +1,167 @@
+//! What a running job shares with its watchers: counters, the wish to stop, and where events go.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+
+use super::{DirProgress, EngineError, JobEvent, Phase, Progress};
+
+/// Takes a job's events, from any of its threads.
+pub(super) type Emit = Box<dyn Fn(JobEvent) + Send + Sync>;
+
+/// Shared by all threads of one job.
+pub(super) struct JobContext {
+    cancelled: AtomicBool,
+    phase: AtomicU8,
+    steps_done: AtomicU64,
+    steps_total: AtomicU64,
+    dirs: Vec<DirCounters>,
+    emit: Emit,
+}
+
+/// The counters of one log dir.
+#[derive(Debug)]
+pub(super) struct DirCounters {
+    log_dir: PathBuf,
+    /// Bytes read so far.
+    pub(super) bytes_done: AtomicU64,
+    /// Bytes to read in all; an estimate until every log is listed.
+    pub(super) bytes_total: AtomicU64,
+    /// Logs that are through.
+    pub(super) logs_done: AtomicU64,
+    /// Logs in all.
+    pub(super) logs_total: AtomicU64,
+}
+
+impl JobContext {
+    /// Returns the context of a job over `log_dirs`; counters are in their order.
+    pub(super) fn new(log_dirs: &[PathBuf], emit: Emit) -> Self {
+        let dirs = log_dirs
+            .iter()
+            .map(|log_dir| DirCounters {
+                log_dir: log_dir.clone(),
+                bytes_done: AtomicU64::new(0),
+                bytes_total: AtomicU64::new(0),
+                logs_done: AtomicU64::new(0),
+                logs_total: AtomicU64::new(0),
+            })
+            .collect();
+        Self {
+            cancelled: AtomicBool::new(false),
+            phase: AtomicU8::new(0),
+            steps_done: AtomicU64::new(0),
+            steps_total: AtomicU64::new(0),
+            dirs,
+            emit,
+        }
+    }
+
+    /// Asks the job to stop.
+    pub(super) fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Relaxed);
+    }
+
+    /// Says whether the job was asked to stop.
+    pub(super) fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+
+    /// Returns an error if the job was asked to stop.
+    pub(super) fn check(&self) -> Result<(), EngineError> {
+        if self.is_cancelled() {
+            return Err(EngineError::Cancelled);
+        }
+        Ok(())
+    }
+
+    /// Tells an event.
+    pub(super) fn emit(&self, event: JobEvent) {
+        (self.emit)(event);
+    }
+
+    /// Enters a phase and tells it.
+    pub(super) fn enter(&self, phase: Phase) {
+        self.phase.store(phase as u8, Ordering::Relaxed);
+        self.emit(JobEvent::Phase { phase });
+    }
+
+    /// Sets how many steps there are.
+    pub(super) fn set_steps_total(&self, steps: u64) {
+        self.steps_total.store(steps, Ordering::Relaxed);
+    }
+
+    /// Counts a step.
+    pub(super) fn count_step(&self) {
+        self.steps_done.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Returns the counters of the `index`-th log dir.
+    pub(super) fn dir(&self, index: usize) -> Option<&DirCounters> {
+        self.dirs.get(index)
+    }
+
+    /// Returns all counters as they are now.
+    pub(super) fn progress(&self) -> Progress {
+        let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Progress {
+            phase: phase_of(self.phase.load(Ordering::Relaxed)),
+            steps_done: of(&self.steps_done),
+            steps_total: of(&self.steps_total),
+            dirs: self
+                .dirs
+                .iter()
+                .map(|dir| DirProgress {
+                    log_dir: dir.log_dir.clone(),
+                    bytes_done: of(&dir.bytes_done),
+                    bytes_total: of(&dir.bytes_total).max(of(&dir.bytes_done)),
+                    logs_done: of(&dir.logs_done),
+                    logs_total: of(&dir.logs_total),
+                })
+                .collect(),
+        }
+    }
+}
+
+impl std::fmt::Debug for JobContext {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("JobContext")
+            .field("progress", &self.progress())
+            .finish_non_exhaustive()
+    }
+}
+
+fn phase_of(number: u8) -> Phase {
+    [
+        Phase::Listing,
+        Phase::Scanning,
+        Phase::Checking,
+        Phase::Applying,
+        Phase::Syncing,
+        Phase::HandingOver,
+        Phase::Ended,
+    ]
+    .into_iter()
+    .find(|phase| *phase as u8 == number)
+    .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_phase_survives_the_counter() {
+        let context = JobContext::new(&[PathBuf::from("/d")], Box::new(|_| ()));
+        for phase in [
+            Phase::Listing,
+            Phase::Scanning,
+            Phase::Checking,
+            Phase::Applying,
+            Phase::Syncing,
+            Phase::HandingOver,
+            Phase::Ended,
+        ] {
+            context.enter(phase);
+            assert_eq!(context.progress().phase, phase);
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! Jobs that outlive screens: started as a process of their own, watched and stopped through their folder.
+
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use super::job_dir::{JobDir, jobs_dir};
+use super::job_spec::{JobId, JobSpec};
+use super::progress_file::read_progress;
+use super::{EngineError, JobEvent, JobOutcome, Progress};
+use crate::disk::{DiskAction, DiskError};
+
+/// The hidden subcommand that runs a job: `krescue __job ID --state-dir S`.
+pub const JOB_SUBCOMMAND: &str = "__job";
+
+/// What a job is doing, seen from outside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum JobState {
+    /// Its process runs.
+    Running,
+    /// It ended and said how.
+    Ended(JobOutcome),
+    /// Its process is gone and said nothing: killed. A rerun goes on.
+    Killed,
+}
+
+/// A job of a state dir.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JobSummary {
+    /// Its id.
+    pub id: JobId,
+    /// What it was started with.
+    pub spec: JobSpec,
+    /// What it is doing.
+    pub state: JobState,
+    /// Its last counters.
+    pub progress: Option<Progress>,
+}
+
+/// What a job said since it was last asked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tail {
+    /// New events, oldest first.
+    pub events: Vec<JobEvent>,
+    /// The counters now.
+    pub progress: Option<Progress>,
+    /// What it is doing.
+    pub state: JobState,
+}
+
+/// A view of a job, from whichever process.
+#[derive(Debug)]
+pub struct JobHandle {
+    id: JobId,
+    dir: JobDir,
+    /// How much of the events file was told; always behind a newline.
+    told: u64,
+    /// The job's process, where this process started it; reaped when it ends.
+    child: Option<Child>,
+}
+
+impl JobHandle {
+    /// Finds a job; its events are told from the first one on.
+    pub fn open(state_dir: &Path, id: &JobId) -> Result<Self, EngineError> {
+        Ok(Self {
+            id: id.clone(),
+            dir: JobDir::open(state_dir, id)?,
+            told: 0,
+            child: None,
+        })
+    }
+
+    /// Returns the job's id.
+    pub fn id(&self) -> &JobId {
+        &self.id
+    }
+
+    /// Returns the folder's file that holds what a panic said.
+    pub fn stderr_path(&self) -> PathBuf {
+        self.dir.file("stderr")
+    }
+
+    /// Returns what was said since the last call; never waits.
+    pub fn tail(&mut self) -> Result<Tail, EngineError> {
+        // The state first: what an ended job said last is then in the events.
+        let state = self.state();
+        Ok(Tail {
+            events: self.new_events()?,
+            progress: read_progress(&self.dir.file("progress")),
+            state,
+        })
+    }
+
+    /// Asks the job to stop after the step at hand.
+    pub fn request_stop(&self) -> Result<(), EngineError> {
+        Ok(self.dir.request_stop()?)
+    }
+
+    /// Returns what the job is doing.
+    pub fn state(&mut self) -> JobState {
+        if let Some(child) = &mut self.child
+            && !matches!(child.try_wait(), Ok(None))
+        {
+            self.child = None;
+        }
+        state_of(&self.dir)
+    }
+
+    fn new_events(&mut self) -> Result<Vec<JobEvent>, EngineError> {
+        let path = self.dir.file("events.jsonl");
+        let mut file = match File::open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(DiskError::new(DiskAction::Open, &path, error).into()),
+        };
+        let mut bytes = Vec::new();
+        file.seek(SeekFrom::Start(self.told))
+            .and_then(|_| file.read_to_end(&mut bytes))
+            .map_err(DiskError::of(DiskAction::Read, &path))?;
+        let whole = bytes
+            .iter()
+            .rposition(|byte| *byte == b'\n')
+            .map_or(0, |last| last + 1);
+        self.told += whole as u64;
+        bytes
+            .get(..whole)
+            .unwrap_or_default()
+            .split(|byte| *byte == b'\n')
+            .filter(|line| !line.is_empty())
+            .map(|line| {
+                serde_json::from_slice(line).map_err(|error| EngineError::damaged(&path, error))
+            })
+            .collect()
+    }
+}
+
+/// Starts a job as a process of its own: this program again, in its own session, deaf to the terminal.
+pub fn start_job(state_dir: &Path, spec: &JobSpec) -> Result<JobHandle, EngineError> {
+    let (id, dir) = JobDir::create(state_dir, spec)?;
+    let child = spawn(state_dir, &id, &dir)?;
+    dir.write_pid(child.id())?;
+    Ok(JobHandle {
+        id,
+        dir,
+        told: 0,
+        child: Some(child),
+    })
+}
+
+fn spawn(state_dir: &Path, id: &JobId, dir: &JobDir) -> Result<Child, EngineError> {
+    // A program that was replaced meanwhile is still there under this name.
+    let program = std::env::current_exe()
+        .ok()
+        .filter(|path| path.exists())
+        .unwrap_or_else(|| PathBuf::from("/proc/self/exe"));
+    let log = |name: &str| {
+        let path = dir.file(name);
+        File::options()
+            .append(true)
+            .create(true)
+            .mode(0o600)
+            .open(&path)
+            .map_err(DiskError::of(DiskAction::Create, &path))
+    };
+    Command::new(&program)
+        .arg0("krescue")
+        .arg(JOB_SUBCOMMAND)
+        .arg(&id.0)
+        .arg("--state-dir")
+        .arg(state_dir)
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .stdout(log("stdout")?)
+        .stderr(log("stderr")?)
+        .spawn()
+        .map_err(|error| DiskError::new(DiskAction::Open, &program, error).into())
+}
+
+/// Asks a job to stop after the step at hand.
+pub fn request_stop(state_dir: &Path, id: &JobId) -> Result<(), EngineError> {
+    Ok(JobDir::open(state_dir, id)?.request_stop()?)
+}
+
+/// Returns all jobs of a state dir, oldest first; a folder without a readable spec is left out.
+pub fn list_jobs(state_dir: &Path) -> Result<Vec<JobSummary>, EngineError> {
+    let jobs = jobs_dir(state_dir);
+    let entries = match std::fs::read_dir(&jobs) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(DiskError::new(DiskAction::List, &jobs, error).into()),
+    };
+    let mut summaries: Vec<JobSummary> = entries
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok()?.parse().ok())
+        .filter_map(|id: JobId| summary(state_dir, id).ok())
+        .collect();
+    summaries.sort_by(|a, b| a.id.cmp(&b.id));
+    Ok(summaries)
+}
+
+fn summary(state_dir: &Path, id: JobId) -> Result<JobSummary, EngineError> {
+    let dir = JobDir::open(state_dir, &id)?;
+    Ok(JobSummary {
+        spec: dir.spec()?,
+        state: state_of(&dir),
+        progress: read_progress(&dir.file("progress")),
+        id,
+    })
+}
+
+fn state_of(dir: &JobDir) -> JobState {
+    // Running before outcome: a job writes its outcome while it still runs.
+    let running = dir.running().is_some();
+    match dir.outcome() {
+        Some(outcome) => JobState::Ended(outcome),
+        None if running => JobState::Running,
+        None => dir.outcome().map_or(JobState::Killed, JobState::Ended),
+    }
+}

@@ -1,0 +1,79 @@
+//! What a job is started with, and what it is known by.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::terms::Timestamp;
+
+/// A job's name in `STATE/jobs`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct JobId(pub(super) String);
+
+impl fmt::Display for JobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A text that names no job.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("\"{0}\" is not the id of a job")]
+pub struct ParseJobIdError(String);
+
+impl FromStr for JobId {
+    type Err = ParseJobIdError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+        if text.is_empty() || text.len() > 64 || !text.bytes().all(plain) {
+            return Err(ParseJobIdError(text.to_owned()));
+        }
+        Ok(Self(text.to_owned()))
+    }
+}
+
+/// How an apply was confirmed; goes into the audit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Confirmed {
+    /// What was asked for was typed.
+    Typed,
+    /// `--yes HASH`.
+    ByHash,
+    /// `--yes-to-all`.
+    YesToAll,
+}
+
+/// An apply of a stored plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobSpec {
+    /// The plan's full hash.
+    pub plan: String,
+    /// Every log dir of the config: a lock held in any of them refuses the job. Those of the plan need not be repeated.
+    pub also_locked: Vec<PathBuf>,
+    /// When it was started, for the audit.
+    pub started_at: Timestamp,
+    /// Who started it, for the audit (`root on pts/3`).
+    pub who: String,
+    /// How it was confirmed.
+    pub confirmed: Confirmed,
+    /// Workers in all; `None` for min(cores, 16).
+    pub threads: Option<usize>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_cannot_leave_its_folder() {
+        assert!("20261130T101500-7f3a91c2".parse::<JobId>().is_ok());
+        for text in ["", "..", "a/b", "a b", &"x".repeat(65)] {
+            assert!(text.parse::<JobId>().is_err());
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! What a plan is asked for.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::plan::{HandOver, LogConfig};
+use crate::terms::{KafkaVersion, Timestamp, TopicPartition};
+
+/// How much of the logs is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Reading {
+    /// Names, sizes and checkpoints; no batch.
+    Structure,
+    /// What a boot reads: the segments from the recovery point on.
+    #[default]
+    AsBoot,
+    /// Every segment's batches, below the recovery point and in clean dirs too. Damage below gives findings, no steps.
+    Everything,
+}
+
+/// Whether a broker may be using the log dirs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Beside {
+    /// Nobody uses them: full speed.
+    #[default]
+    Nobody,
+    /// A broker runs: bound by the sizes at open, a last partial batch is no finding, idle I/O class, no page cache
+    /// pollution, and no more bytes a second than this.
+    LiveBroker {
+        /// Bytes a second; `None` for no limit.
+        bytes_per_second: Option<u64>,
+    },
+}
+
+/// For which logs Kafka's way is taken where it costs good records.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum LikeKafka {
+    /// For none: such a log is an ASK.
+    #[default]
+    Never,
+    /// For all (`--like-kafka`).
+    Always,
+    /// For those chosen on screen: log dir and dir name.
+    For(BTreeSet<(PathBuf, String)>),
+}
+
+impl LikeKafka {
+    /// Says whether Kafka's way is taken for one partition dir.
+    pub(super) fn accepts(&self, log_dir: &std::path::Path, dir_name: &str) -> bool {
+        match self {
+            Self::Never => false,
+            Self::Always => true,
+            Self::For(chosen) => chosen.contains(&(log_dir.to_owned(), dir_name.to_owned())),
+        }
+    }
+}
+
+/// Looks up a topic's settings: overrides, else the broker's.
+pub type TopicConfigs = Arc<dyn Fn(&str) -> LogConfig + Send + Sync>;
+
+/// All that a plan for log dirs needs to know.
+#[derive(Clone)]
+pub struct PlanSpec {
+    /// The log dirs, all of `log.dirs`, in its order.
+    pub log_dirs: Vec<PathBuf>,
+    /// The partitions asked for; `None` for all.
+    pub selection: Option<BTreeSet<TopicPartition>>,
+    /// How much is read.
+    pub reading: Reading,
+    /// Who else may be using the dirs.
+    pub beside: Beside,
+    /// The release whose boot is planned for.
+    pub kafka_version: KafkaVersion,
+    /// Where that version is from.
+    pub version_source: String,
+    /// The clock.
+    pub now: Timestamp,
+    /// `producer.id.expiration.ms`.
+    pub producer_id_expiration_ms: i64,
+    /// The hand-over asked for.
+    pub hand_over: HandOver,
+    /// Where cut bytes go.
+    pub quarantine: Option<PathBuf>,
+    /// For which logs Kafka's way is taken.
+    pub like_kafka: LikeKafka,
+    /// Settings by topic.
+    pub topic_configs: TopicConfigs,
+    /// Workers in all; `None` for min(cores, 16).
+    pub threads: Option<NonZeroUsize>,
+    /// The state dir, for contents that do not fit the memory budget; `None` keeps them in memory.
+    pub state_dir: Option<PathBuf>,
+}
+
+impl PlanSpec {
+    /// Returns a spec with the defaults: everything selected, read as a boot does, nobody beside, `verify`, no
+    /// quarantine, default topic settings.
+    pub fn new(log_dirs: Vec<PathBuf>, kafka_version: KafkaVersion, now: Timestamp) -> Self {
+        Self {
+            log_dirs,
+            selection: None,
+            reading: Reading::default(),
+            beside: Beside::default(),
+            kafka_version,
+            version_source: "flag".to_owned(),
+            now,
+            producer_id_expiration_ms: 86_400_000,
+            hand_over: HandOver::default(),
+            quarantine: None,
+            like_kafka: LikeKafka::default(),
+            topic_configs: Arc::new(|_| LogConfig::default()),
+            threads: None,
+            state_dir: None,
+        }
+    }
+}
+
+impl fmt::Debug for PlanSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PlanSpec")
+            .field("log_dirs", &self.log_dirs)
+            .field("reading", &self.reading)
+            .field("kafka_version", &self.kafka_version)
+            .field("now", &self.now)
+            .field("hand_over", &self.hand_over)
+            .finish_non_exhaustive()
+    }
+}
