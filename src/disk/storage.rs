@@ -88,13 +88,7 @@ pub trait Storage: Send + Sync {
     /// Creates or empties a file, writes `bytes` and gives it to `owner`.
     fn write_file(&self, path: &Path, bytes: &[u8], owner: &Ownership) -> Result<(), DiskError>;
     /// Creates a file with `len` bytes of `from` behind `position`, readable by its owner alone.
-    fn copy_range(
-        &self,
-        from: &Path,
-        position: u64,
-        len: u64,
-        to: &Path,
-    ) -> Result<(), DiskError>;
+    fn copy_range(&self, from: &Path, position: u64, len: u64, to: &Path) -> Result<(), DiskError>;
     /// Cuts or grows a file.
     fn set_len(&self, path: &Path, len: u64) -> Result<(), DiskError>;
     /// Renames within a file system; replaces what has the new name.
@@ -166,13 +160,7 @@ impl Storage for RealStorage {
             .map_err(DiskError::of(DiskAction::Write, path))
     }
 
-    fn copy_range(
-        &self,
-        from: &Path,
-        position: u64,
-        len: u64,
-        to: &Path,
-    ) -> Result<(), DiskError> {
+    fn copy_range(&self, from: &Path, position: u64, len: u64, to: &Path) -> Result<(), DiskError> {
         let source = open_plain(from).map_err(DiskError::of(DiskAction::Open, from))?;
         let mut target = OpenOptions::new()
             .write(true)

@@ -72,7 +72,10 @@ impl ContentPack {
         let mut magic = [0; MAGIC.len()];
         file.read_exact_at(&mut magic, 0).map_err(read)?;
         if &magic != MAGIC {
-            return Err(EngineError::damaged(path, "it does not begin with KRCONT01"));
+            return Err(EngineError::damaged(
+                path,
+                "it does not begin with KRCONT01",
+            ));
         }
         let mut state = PackState {
             places: Places::new(),

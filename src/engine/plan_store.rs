@@ -124,8 +124,8 @@ impl PlanStore {
         let folder = self.plans.join(&hash);
         if !folder.join(PLAN).exists() {
             let path = staging.dir.join(PLAN);
-            let text = serde_json::to_vec(&plan)
-                .map_err(|error| EngineError::damaged(&path, error))?;
+            let text =
+                serde_json::to_vec(&plan).map_err(|error| EngineError::damaged(&path, error))?;
             write_synced(&path, &text)?;
             staging
                 .pack

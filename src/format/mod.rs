@@ -6,11 +6,16 @@
 
 pub mod archive;
 pub mod batch;
+pub mod checkpoint;
 pub mod checksum;
 pub mod compression;
 pub mod control_record;
 pub mod cursor;
+pub mod file_name;
+pub mod java;
+pub mod leader_epoch_checkpoint;
 pub mod legacy_message;
+pub mod offset_checkpoint;
 pub mod offset_index;
 pub mod producer_snapshot;
 pub mod record;
