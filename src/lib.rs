@@ -26,5 +26,6 @@ pub mod disk;
 pub mod engine;
 pub mod format;
 pub mod log;
+pub mod observe;
 pub mod plan;
 pub mod terms;

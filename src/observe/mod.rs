@@ -1,0 +1,9 @@
+//! Facts from outside the log dirs: running brokers, units, the usual places. Reports, never decides.
+
+mod jar;
+mod process;
+mod unit;
+
+pub use jar::{JarVersion, version_of_class_path, version_of_jar_dir, version_of_jar_name};
+pub use process::{BrokerProcess, BrokerSearch, ProcessConfig, find_brokers, open_under};
+pub use unit::{BrokerUnit, USUAL_CONFIGS, find_units, usual_configs};

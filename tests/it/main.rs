@@ -1,0 +1,10 @@
+//! The integration tests, in one binary.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
+
+mod architecture;
+mod support;
