@@ -6,6 +6,12 @@ pub fn crc32c(bytes: &[u8]) -> u32 {
     crc32c::crc32c(bytes)
 }
 
+/// Returns the CRC-32C of bytes whose first part has the CRC-32C `crc` (0 for none) and whose rest is `bytes`.
+#[inline]
+pub fn crc32c_append(crc: u32, bytes: &[u8]) -> u32 {
+    crc32c::crc32c_append(crc, bytes)
+}
+
 /// Returns the CRC-32 (zlib, IEEE) of `bytes`: messages of magic 0 and 1.
 #[inline]
 pub fn crc32(bytes: &[u8]) -> u32 {

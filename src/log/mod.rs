@@ -1,11 +1,23 @@
 //! The log model: what one replica's files say. Pure and read-only; a bad log is a [`Finding`], never an `Err`.
 
 mod finding;
+mod header_walk;
+mod index_builder;
+mod java_map;
+mod leader_epochs;
 mod parser;
 mod producer_event;
+mod producer_events;
+mod producer_state;
 mod segment_scan;
+mod segment_scanner;
+mod tail_search;
 
 pub use finding::{Finding, FindingCode, Severity};
+pub use header_walk::{NextOffsetWalk, ProducerReplay, Replayed, Walked};
+pub use leader_epochs::LeaderEpochs;
 pub use parser::{Feed, SegmentLimits, SegmentParser};
 pub use producer_event::{DataRun, EpochStart, Marker, ProducerEvent};
-pub use segment_scan::{ScanStop, SegmentScan, TailReport};
+pub use producer_state::ProducerState;
+pub use segment_scan::{RebuiltIndex, ScanStop, SegmentScan, TailReport};
+pub use segment_scanner::SegmentScanner;

@@ -27,8 +27,8 @@ pub enum Feed {
 /// A parser that is fed one file's bytes, window by window, and never opens it.
 ///
 /// The caller reads at `position()`, calls `feed` with what it got, and goes on until [`Feed::Done`]. The position may
-/// jump ahead of what was fed: then the bytes between need not be read. A window shorter than `needed` means that the
-/// file shrank: the parser takes it as the file's end.
+/// jump ahead of what was fed (then the bytes between need not be read) or back into what was read before. A window
+/// shorter than `needed` means that the file shrank: the parser takes it as the file's end.
 pub trait SegmentParser {
     /// Returns where in the file the next window starts.
     fn position(&self) -> Position;

@@ -9,6 +9,8 @@ pub enum ProducerEvent {
     Data(DataRun),
     /// The end of a transaction.
     Marker(Marker),
+    /// A control batch that compaction emptied: the producer becomes known, nothing else.
+    Emptied(ProducerId),
 }
 
 /// Data batches in a row of one producer; only what the last one says is remembered by Kafka's snapshots.
@@ -56,4 +58,25 @@ pub struct EpochStart {
     pub epoch: LeaderEpoch,
     /// The base offset.
     pub start_offset: Offset,
+}
+
+impl ProducerEvent {
+    /// Returns whose event it is.
+    pub fn producer_id(&self) -> ProducerId {
+        match self {
+            Self::Data(run) => run.producer_id,
+            Self::Marker(marker) => marker.producer_id,
+            Self::Emptied(producer_id) => *producer_id,
+        }
+    }
+
+    /// Says whether it ends a transaction.
+    pub fn is_marker(&self) -> bool {
+        matches!(self, Self::Marker(_))
+    }
+
+    /// Says whether it is data inside a transaction.
+    pub fn is_transactional(&self) -> bool {
+        matches!(self, Self::Data(run) if run.transactional)
+    }
 }

@@ -68,6 +68,40 @@ pub struct TailReport {
     pub gave_up: bool,
 }
 
+/// An index as a scan rebuilt it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RebuiltIndex {
+    /// Its bytes, trimmed.
+    Bytes(Vec<u8>),
+    /// Its bytes are the first `len` of the file on disk.
+    OnDisk {
+        /// How many.
+        len: u64,
+    },
+    /// Its bytes were stored elsewhere, to spare memory.
+    Stored {
+        /// How many.
+        len: u64,
+        /// Their SHA-256 in lower-case hex.
+        sha256: String,
+    },
+}
+
+impl RebuiltIndex {
+    /// Returns its length in bytes.
+    pub fn len(&self) -> u64 {
+        match self {
+            Self::Bytes(bytes) => bytes.len() as u64,
+            Self::OnDisk { len } | Self::Stored { len, .. } => *len,
+        }
+    }
+
+    /// Says whether it has no entry.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
 /// What one full pass over a segment says: what `LogSegment.recover` would keep and write.
 #[derive(Debug, Clone)]
 pub struct SegmentScan {
@@ -88,17 +122,17 @@ pub struct SegmentScan {
     /// The largest timestamp and the last offset of its batch; `None` if no batch has one.
     pub largest_timestamp: Option<(Timestamp, Offset)>,
     /// The rebuilt offset index, trimmed.
-    pub offset_index: Vec<u8>,
+    pub offset_index: RebuiltIndex,
     /// The rebuilt time index, trimmed, with its final entry.
-    pub time_index: Vec<u8>,
+    pub time_index: RebuiltIndex,
     /// Batches whose leader epoch was higher than all before them in this segment.
     pub epochs: Vec<EpochStart>,
     /// What its batches say of producers; `None` if there was too much to keep: replay them.
     pub producers: Option<Vec<ProducerEvent>>,
     /// The offset behind the last good batch of magic 2; `None` if there is none.
     pub producer_end: Option<Offset>,
-    /// Whether there are batches of magic 0 or 1.
-    pub has_legacy: bool,
+    /// The position of the first compressed message of magic 0 or 1.
+    pub compressed_legacy: Option<Position>,
     /// What follows `valid_up_to`; `None` at the file's end.
     pub tail: Option<TailReport>,
 }
