@@ -6,6 +6,7 @@ pub mod recovery;
 mod recovery_plan;
 mod step;
 mod verdict;
+mod virtual_dir;
 
 pub use content::Content;
 pub(crate) use content::hex;
@@ -15,3 +16,4 @@ pub use recovery_plan::{
 };
 pub use step::{Quarantine, Step, StepAction};
 pub use verdict::{Ask, AskReason, Class, Verdict};
+pub use virtual_dir::{DirEntry, EntryKind};

@@ -7,4 +7,5 @@
 )]
 
 mod architecture;
+mod golden;
 mod support;

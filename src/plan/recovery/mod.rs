@@ -1,5 +1,198 @@
-//! What a boot would make of one log (`LogLoader.load`), as a machine without I/O: [`Recovery::next`] says what it needs.
+//! What a boot would make of one log (`LogLoader.load`), as a machine without I/O.
+//!
+//! [`Recovery::next`] says what the machine needs; whoever can read answers with a `supply_*` call and asks again, until
+//! the answer is [`Need::Done`]. The work is cut into phases. A phase runs on a copy of the state and counts only once
+//! it got through, so that a phase that lacks a fact is simply run again when the fact is there.
 
+mod facts;
+mod finish;
+mod load;
 mod need;
+mod producers;
+mod recover;
+mod state;
+mod steps;
+mod words;
 
-pub use need::{Need, ReplayRequest, Replayed, ScanRequest, WalkRequest, Walked};
+pub use need::{Need, ReplayRequest, ScanRequest, WalkRequest};
+
+use facts::{Facts, Interrupt};
+use state::{Phase, State};
+
+use super::virtual_dir::{DirEntry, VirtualDir};
+use super::{Ask, PartitionPlan, RecoveryInputs, Verdict};
+use crate::format::file_name::DirName;
+use crate::log::{Finding, FindingCode, Replayed, SegmentScan, Severity, Walked};
+
+/// The recovery of one log, from a listing of its dir to its plan.
+#[derive(Debug)]
+pub struct Recovery {
+    dir_name: String,
+    is_delete: bool,
+    listing: Vec<DirEntry>,
+    inputs: RecoveryInputs,
+    facts: Facts,
+    state: State,
+    stopped: Option<Verdict>,
+}
+
+impl Recovery {
+    /// Returns the machine for the partition dir `dir_name` with the entries of `listing`.
+    pub fn new(
+        dir_name: impl Into<String>,
+        listing: Vec<DirEntry>,
+        inputs: RecoveryInputs,
+    ) -> Self {
+        let dir_name = dir_name.into();
+        Self {
+            is_delete: matches!(DirName::parse(&dir_name), DirName::Delete(_)),
+            state: State::new(VirtualDir::new(&listing)),
+            dir_name,
+            listing,
+            inputs,
+            facts: Facts::default(),
+            stopped: None,
+        }
+    }
+
+    /// Goes on as far as it can; returns what it needs.
+    pub fn next(&mut self) -> Need {
+        while self.stopped.is_none() && self.state.phase != Phase::Done {
+            let phase = self.state.phase;
+            let mut state = self.state.clone();
+            let result = match phase {
+                Phase::Begin => self.begin(&mut state),
+                Phase::Load(place) => self.load_segment(&mut state, place),
+                Phase::Recover(base) => self.recover_next(&mut state, base),
+                Phase::Finish => self.finish(&mut state),
+                Phase::Compare => self.compare(&mut state),
+                Phase::Done => Ok(()),
+            };
+            match result {
+                Ok(()) => self.state = state,
+                Err(Interrupt::Need(need)) => return need,
+                Err(Interrupt::Stop(verdict)) => {
+                    self.state = state;
+                    self.stopped = Some(verdict);
+                }
+            }
+            match phase {
+                Phase::Recover(base) => self.facts.forget_scan(base),
+                Phase::Load(_) => self.facts.forget_files(),
+                _ => {}
+            }
+        }
+        Need::Done
+    }
+
+    /// Answers [`Need::Read`]; `None` if the file is not there any more.
+    pub fn supply_file(&mut self, file: &str, bytes: Option<Vec<u8>>) {
+        self.facts.add_file(file, bytes);
+    }
+
+    /// Answers one request of [`Need::Scan`].
+    pub fn supply_scan(&mut self, scan: SegmentScan) {
+        self.facts.add_scan(scan);
+    }
+
+    /// Answers [`Need::Replay`].
+    pub fn supply_replay(&mut self, request: &ReplayRequest, replayed: Replayed) {
+        self.facts.add_replay(request, replayed);
+    }
+
+    /// Answers [`Need::Walk`].
+    pub fn supply_walk(&mut self, walked: Walked) {
+        self.facts.add_walk(walked);
+    }
+
+    /// Returns the plan, once [`Recovery::next`] returned [`Need::Done`].
+    pub fn finish_plan(self) -> PartitionPlan {
+        let untouched = self.stopped.is_some();
+        let steps = if untouched {
+            Vec::new()
+        } else {
+            let first_unflushed = self.state.first_read;
+            steps::steps(
+                &self.listing,
+                &self.state.dir,
+                &steps::Order {
+                    repaired: &self.state.repaired,
+                    first_read: self
+                        .state
+                        .repaired
+                        .first()
+                        .copied()
+                        .into_iter()
+                        .chain(first_unflushed)
+                        .min(),
+                    deletes_log: self
+                        .state
+                        .loss
+                        .reasons
+                        .contains(&super::AskReason::LogStartBeyondEnd),
+                },
+            )
+        };
+        let mut findings = self.state.findings;
+        let verdict = match self.stopped {
+            Some(verdict) => {
+                findings.extend(stop_finding(&verdict));
+                verdict
+            }
+            None if !self.state.loss.reasons.is_empty() => Verdict::Ask(Ask {
+                reason: self
+                    .state
+                    .loss
+                    .reasons
+                    .first()
+                    .copied()
+                    .unwrap_or(super::AskReason::BatchesBehindCut),
+                lost_bytes: self.state.loss.bytes,
+                lost_records: self.state.loss.records,
+                lost_segments: self.state.loss.segments,
+                accepted: self.inputs.like_kafka,
+            }),
+            None if steps.is_empty() => Verdict::Nothing,
+            None => Verdict::Recover,
+        };
+        let ends = !untouched;
+        PartitionPlan {
+            dir_name: self.dir_name,
+            topic_partition: Some(self.inputs.topic_partition),
+            verdict,
+            findings,
+            steps,
+            segments: self.state.summaries.into_values().collect(),
+            log_start_offset: self.state.log_start_offset.filter(|_| ends),
+            log_end_offset: self.state.log_end_offset.filter(|_| ends),
+            recovery_point: self.inputs.recovery_point,
+            high_watermark: self.inputs.high_watermark,
+            config: self.inputs.config,
+            scan_bytes: self.state.scan_bytes,
+            stamps: self.listing.into_iter().map(|entry| entry.stamp).collect(),
+        }
+    }
+}
+
+/// Returns the finding that says why a log stays as it is.
+fn stop_finding(verdict: &Verdict) -> Option<Finding> {
+    match verdict {
+        Verdict::Refused { cause } => Some(
+            Finding::new(
+                FindingCode::Refused,
+                Severity::Fatal,
+                format!("a boot does not load this log: {cause}"),
+            )
+            .next("mend the cause, or set the replica aside and let it be fetched again"),
+        ),
+        Verdict::NotSupportedYet { what } => Some(
+            Finding::new(
+                FindingCode::NotSupportedYet,
+                Severity::Warning,
+                format!("NOT SUPPORTED YET: {what}"),
+            )
+            .next("the log is left to the broker's own recovery"),
+        ),
+        _ => None,
+    }
+}

@@ -1,6 +1,6 @@
 //! What the recovery machine asks of whoever can read.
 
-use crate::log::{ProducerEvent, SegmentLimits};
+use crate::log::SegmentLimits;
 use crate::terms::{Offset, Position};
 
 /// One segment to be read and checked in full (`SegmentScanner`).
@@ -31,15 +31,6 @@ pub struct ReplayRequest {
     pub to: Offset,
 }
 
-/// What a replay says.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Replayed {
-    /// In the order of the batches.
-    pub events: Vec<ProducerEvent>,
-    /// What Kafka would die of on this way, with the position.
-    pub fatal: Option<String>,
-}
-
 /// The last segment's end, by its headers from `from` on (`NextOffsetWalk`, Kafka's `readNextOffset`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WalkRequest {
@@ -51,17 +42,6 @@ pub struct WalkRequest {
     pub len: u64,
     /// Where to begin.
     pub from: Position,
-}
-
-/// What a walk to the end says.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Walked {
-    /// The offset behind the last batch; `None` if there is none.
-    pub next_offset: Option<Offset>,
-    /// Where the last batch ends.
-    pub end: Position,
-    /// What Kafka would die of on this way, with the position.
-    pub fatal: Option<String>,
 }
 
 /// What the machine needs before it can go on.

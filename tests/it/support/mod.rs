@@ -1,3 +1,5 @@
 //! What the tests share.
 
 pub(crate) mod fixture;
+pub(crate) mod golden_archive;
+pub(crate) mod memory_dir;

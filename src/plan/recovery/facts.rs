@@ -1,0 +1,103 @@
+//! What the machine has been told so far.
+
+use std::collections::HashMap;
+
+use super::need::{Need, ReplayRequest, WalkRequest};
+use crate::log::{Replayed, SegmentScan, Walked};
+use crate::plan::Verdict;
+use crate::plan::virtual_dir::NotAFile;
+use crate::terms::Offset;
+
+/// Why the machine cannot go on at once.
+#[derive(Debug)]
+pub(super) enum Interrupt {
+    /// It needs something.
+    Need(Need),
+    /// The log stays as it is.
+    Stop(Verdict),
+}
+
+/// Returns the stop for a log that Kafka would not load.
+pub(super) fn refused(cause: impl Into<String>) -> Interrupt {
+    Interrupt::Stop(Verdict::Refused {
+        cause: cause.into(),
+    })
+}
+
+/// Returns the stop for something that is not handled yet.
+pub(super) fn not_supported(what: impl Into<String>) -> Interrupt {
+    Interrupt::Stop(Verdict::NotSupportedYet { what: what.into() })
+}
+
+impl From<NotAFile> for Interrupt {
+    fn from(NotAFile(name): NotAFile) -> Self {
+        refused(format!(
+            "something that is not a file lies where {name} has to be written: a 3.x broker takes the log dir offline, \
+             a 4.x broker empties the segment"
+        ))
+    }
+}
+
+/// The answers to the machine's needs.
+#[derive(Debug, Default)]
+pub(super) struct Facts {
+    files: HashMap<String, Option<Vec<u8>>>,
+    scans: HashMap<Offset, SegmentScan>,
+    replays: HashMap<ReplayRequest, Replayed>,
+    walk: Option<Walked>,
+}
+
+impl Facts {
+    pub(super) fn add_file(&mut self, file: &str, bytes: Option<Vec<u8>>) {
+        self.files.insert(file.to_owned(), bytes);
+    }
+
+    pub(super) fn add_scan(&mut self, scan: SegmentScan) {
+        self.scans.insert(scan.base_offset, scan);
+    }
+
+    pub(super) fn add_replay(&mut self, request: &ReplayRequest, replayed: Replayed) {
+        self.replays.insert(request.clone(), replayed);
+    }
+
+    pub(super) fn add_walk(&mut self, walked: Walked) {
+        self.walk = Some(walked);
+    }
+
+    /// Returns a file's bytes; `None` if it is gone from disk.
+    pub(super) fn file(&self, file: &str) -> Result<Option<&[u8]>, Interrupt> {
+        match self.files.get(file) {
+            Some(bytes) => Ok(bytes.as_deref()),
+            None => Err(Interrupt::Need(Need::Read {
+                file: file.to_owned(),
+            })),
+        }
+    }
+
+    pub(super) fn scan(&self, base_offset: Offset) -> Option<&SegmentScan> {
+        self.scans.get(&base_offset)
+    }
+
+    pub(super) fn replay(&self, request: ReplayRequest) -> Result<&Replayed, Interrupt> {
+        self.replays
+            .get(&request)
+            .ok_or(Interrupt::Need(Need::Replay(request)))
+    }
+
+    pub(super) fn walk(&self, request: WalkRequest) -> Result<&Walked, Interrupt> {
+        self.walk
+            .as_ref()
+            .ok_or(Interrupt::Need(Need::Walk(request)))
+    }
+
+    /// Drops what was used up, to bound the memory of a long log.
+    pub(super) fn forget_scan(&mut self, base_offset: Offset) {
+        self.scans.remove(&base_offset);
+        self.replays.clear();
+    }
+
+    /// Drops the bytes of files that were read.
+    pub(super) fn forget_files(&mut self) {
+        self.files.clear();
+    }
+}

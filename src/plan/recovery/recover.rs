@@ -1,0 +1,353 @@
+//! Reading segments in full, and what is cut behind a bad place (`LogLoader.recoverLog`, `recoverSegment`).
+
+use super::Recovery;
+use super::facts::{Interrupt, not_supported, refused};
+use super::need::{Need, ReplayRequest, ScanRequest, WalkRequest};
+use super::producers::Producers;
+use super::state::{Phase, Segment, State, name_of};
+use super::words;
+use crate::format::file_name::FileKind;
+use crate::format::txn_index::AbortedTxn;
+use crate::log::{RebuiltIndex, ScanStop, SegmentScan};
+use crate::plan::virtual_dir::VirtualFile;
+use crate::plan::{AskReason, Content};
+use crate::terms::{Offset, Position};
+
+/// What became of a segment that was read.
+pub(super) enum Recovered {
+    /// It ends at its last good batch.
+    Segment(Segment),
+    /// Kafka would empty it; its length before.
+    OffsetsGoBack(u64),
+}
+
+impl Recovery {
+    /// Recovers the unflushed segment `base`; what follows a cut goes.
+    pub(super) fn recover_next(&self, state: &mut State, base: Offset) -> Result<(), Interrupt> {
+        let Some(segment) = state.segments.get(&base).cloned() else {
+            state.phase = Phase::Finish;
+            return Ok(());
+        };
+        let len = segment.len;
+        let truncated = match self.recover_segment(state, base, segment)? {
+            Recovered::Segment(segment) => {
+                let truncated = segment.len < len;
+                state.segments.insert(base, segment);
+                truncated
+            }
+            Recovered::OffsetsGoBack(len) => {
+                self.empty_segment(state, base)?;
+                len > 0
+            }
+        };
+        if truncated {
+            self.drop_segments_behind(state, base)?;
+            state.phase = Phase::Finish;
+            return Ok(());
+        }
+        let next = state
+            .segments
+            .range((std::ops::Bound::Excluded(base), std::ops::Bound::Unbounded))
+            .next();
+        state.phase = next.map_or(Phase::Finish, |(base, _)| Phase::Recover(*base));
+        Ok(())
+    }
+
+    /// Reads one segment in full and applies what recovery does with it.
+    pub(super) fn recover_segment(
+        &self,
+        state: &mut State,
+        base: Offset,
+        segment: Segment,
+    ) -> Result<Recovered, Interrupt> {
+        let scan = self.scan(state, base)?;
+        let log_start = self.inputs.log_start_offset.unwrap_or(Offset(0));
+        let mut producers = Producers::open(&self.inputs, &self.facts, &state.dir)?;
+        producers.rebuild(state, log_start, base, false)?;
+        let aborted = self.apply_events(&mut producers, scan, &segment)?;
+        for entry in &scan.epochs {
+            state.epochs.on_recovered_batch(*entry);
+        }
+        self.note_scan(state, scan);
+        self.check_stop(scan)?;
+        let txn = name_of(base, FileKind::TxnIndex);
+        if state.dir.contains(&txn) || !aborted.is_empty() {
+            state
+                .dir
+                .write(&txn, Content::new(encode_aborted(&aborted)))?;
+        }
+        if let ScanStop::OffsetsGoBack { .. } = scan.stop {
+            return Ok(Recovered::OffsetsGoBack(segment.len));
+        }
+        if scan.valid_up_to.0 < segment.len {
+            self.note_cut(state, scan);
+        }
+        state
+            .dir
+            .cut(&name_of(base, FileKind::Log), scan.valid_up_to.0);
+        put_index(state, &name_of(base, FileKind::Index), &scan.offset_index)?;
+        put_index(state, &name_of(base, FileKind::TimeIndex), &scan.time_index)?;
+        producers.take_snapshot(&mut state.dir)?;
+        Ok(Recovered::Segment(Segment {
+            len: scan.valid_up_to.0.min(segment.len),
+            next_offset: Some(scan.next_offset),
+        }))
+    }
+
+    /// Returns the scan of a segment, or asks for it and for those that will be used next.
+    fn scan(&self, state: &State, base: Offset) -> Result<&SegmentScan, Interrupt> {
+        if let Some(scan) = self.facts.scan(base) {
+            return Ok(scan);
+        }
+        let mut wanted = vec![base];
+        if !self.inputs.clean && !self.is_delete {
+            let point = self.inputs.recovery_point.unwrap_or(Offset(0));
+            let first = state
+                .log_files
+                .iter()
+                .map(|(base, _)| *base)
+                .filter(|base| *base <= point)
+                .max();
+            let unflushed = state
+                .log_files
+                .iter()
+                .map(|(base, _)| *base)
+                .filter(|other| *other > base && first.is_none_or(|first| *other >= first));
+            wanted.extend(unflushed);
+        }
+        let requests = wanted
+            .into_iter()
+            .filter(|base| self.facts.scan(*base).is_none());
+        Err(Interrupt::Need(Need::Scan(
+            requests
+                .filter_map(|base| self.scan_request(state, base))
+                .collect(),
+        )))
+    }
+
+    fn scan_request(&self, state: &State, base_offset: Offset) -> Option<ScanRequest> {
+        let file = name_of(base_offset, FileKind::Log);
+        let Some(VirtualFile::OnDisk { len, .. }) = state.dir.get(&file) else {
+            return None;
+        };
+        Some(ScanRequest {
+            base_offset,
+            file,
+            len: *len,
+            limits: self.inputs.config.limits(),
+        })
+    }
+
+    /// Applies a scanned segment's events batch by batch; returns the aborted transactions.
+    fn apply_events(
+        &self,
+        producers: &mut Producers<'_>,
+        scan: &SegmentScan,
+        segment: &Segment,
+    ) -> Result<Vec<AbortedTxn>, Interrupt> {
+        let file = name_of(scan.base_offset, FileKind::Log);
+        let events = match &scan.producers {
+            Some(events) => events,
+            None => {
+                let request = ReplayRequest {
+                    base_offset: scan.base_offset,
+                    file: file.clone(),
+                    len: scan.valid_up_to.0.min(segment.len),
+                    from: Offset(i64::MIN),
+                    to: Offset(i64::MAX),
+                };
+                &self.facts.replay(request)?.events
+            }
+        };
+        let mut aborted: Vec<AbortedTxn> = Vec::new();
+        for event in events {
+            producers
+                .state
+                .apply(event, &mut aborted)
+                .map_err(|cause| refused(format!("{file}: {cause}")))?;
+            if let [.., before, last] = aborted.as_slice()
+                && last.last_offset <= before.last_offset
+            {
+                return Err(refused(format!(
+                    "{file}: aborted transactions end in falling order"
+                )));
+            }
+        }
+        if let Some(end) = scan.producer_end {
+            producers.set_end(end);
+        }
+        Ok(aborted)
+    }
+
+    /// Stops where a boot would, or where this release has no answer.
+    fn check_stop(&self, scan: &SegmentScan) -> Result<(), Interrupt> {
+        let file = name_of(scan.base_offset, FileKind::Log);
+        match &scan.stop {
+            ScanStop::Fatal { cause } => Err(refused(format!(
+                "{file} at position {}: {cause}",
+                scan.valid_up_to
+            ))),
+            ScanStop::OffsetOverflow { last_offset } => self.overflow(scan, *last_offset),
+            _ if scan.compressed_legacy.is_some() => Err(not_supported(format!(
+                "compressed messages of magic 0 or 1 ({file})"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// A real overflow is split by Kafka; one that the last batch does not confirm kills the boot.
+    fn overflow(&self, scan: &SegmentScan, last_offset: Offset) -> Result<(), Interrupt> {
+        let file = name_of(scan.base_offset, FileKind::Log);
+        let request = WalkRequest {
+            base_offset: scan.base_offset,
+            file: file.clone(),
+            len: scan.file_len,
+            from: Position(0),
+        };
+        let end = self
+            .facts
+            .walk(request)?
+            .next_offset
+            .unwrap_or(scan.base_offset);
+        let last = end.0.wrapping_sub(1).wrapping_sub(scan.base_offset.0);
+        if (0..=i64::from(i32::MAX)).contains(&last) || end <= scan.base_offset {
+            return Err(refused(format!(
+                "{file} at position {}: a batch that ends at offset {last_offset} does not belong into this segment, \
+                 and the last one does: a boot dies of it",
+                scan.valid_up_to
+            )));
+        }
+        Err(not_supported(format!(
+            "a segment whose offsets pass 2^31 above its base, which Kafka splits ({file})"
+        )))
+    }
+
+    /// Empties a segment whose offsets go back, as Kafka does.
+    fn empty_segment(&self, state: &mut State, base: Offset) -> Result<(), Interrupt> {
+        let name = name_of(base, FileKind::Log);
+        if let Some(scan) = self.facts.scan(base) {
+            let (finding, bytes, records) = words::offsets_go_back(scan, &name);
+            state.findings.push(finding);
+            state.loss.add(AskReason::SegmentEmptied, bytes, records);
+        }
+        state.dir.cut(&name, 0);
+        for kind in [FileKind::Index, FileKind::TimeIndex] {
+            state
+                .dir
+                .write(&name_of(base, kind), Content::new(Vec::new()))?;
+        }
+        let txn = name_of(base, FileKind::TxnIndex);
+        if state.dir.contains(&txn) {
+            state.dir.write(&txn, Content::new(Vec::new()))?;
+        }
+        state.segments.insert(
+            base,
+            Segment {
+                len: 0,
+                next_offset: Some(base),
+            },
+        );
+        Ok(())
+    }
+
+    /// Removes the segments behind a cut, with their indexes and snapshots.
+    fn drop_segments_behind(&self, state: &mut State, base: Offset) -> Result<(), Interrupt> {
+        let behind = (std::ops::Bound::Excluded(base), std::ops::Bound::Unbounded);
+        let later: Vec<(Offset, u64)> = state
+            .segments
+            .range(behind)
+            .map(|(base, s)| (*base, s.len))
+            .collect();
+        let missing: Vec<_> = later
+            .iter()
+            .filter(|(base, len)| *len > 0 && self.facts.scan(*base).is_none())
+            .filter_map(|(base, _)| self.scan_request(state, *base))
+            .collect();
+        if !missing.is_empty() {
+            return Err(Interrupt::Need(Need::Scan(missing)));
+        }
+        for (later_base, len) in later {
+            let scan = self.facts.scan(later_base);
+            let (finding, bytes, records) = words::segment_dropped(scan, later_base, len, base);
+            state.findings.push(finding);
+            if bytes > 0 {
+                state.loss.add(AskReason::LaterSegments, bytes, records);
+                state.loss.segments += 1;
+            }
+            self.remove_segment(state, later_base);
+        }
+        Ok(())
+    }
+
+    /// Removes a segment's files, and its snapshot where the log's own manager knew of it.
+    pub(super) fn remove_segment(&self, state: &mut State, base: Offset) {
+        state.segments.remove(&base);
+        for kind in [
+            FileKind::Log,
+            FileKind::Index,
+            FileKind::TimeIndex,
+            FileKind::TxnIndex,
+        ] {
+            state.dir.remove(&name_of(base, kind));
+        }
+        if state.listed_snapshots.remove(&base) {
+            state.dir.remove(&name_of(base, FileKind::Snapshot));
+        }
+    }
+
+    fn note_scan(&self, state: &mut State, scan: &SegmentScan) {
+        let Some(summary) = state.summaries.get_mut(&scan.base_offset) else {
+            return;
+        };
+        if !summary.scanned {
+            state.scan_bytes += scan.file_len;
+        }
+        summary.scanned = true;
+        summary.next_offset = Some(scan.next_offset);
+        summary.valid_bytes = Some(scan.valid_up_to.0);
+        summary.batches = scan.batches;
+        summary.records = scan.records;
+        summary.largest_timestamp = scan.largest_timestamp.map(|(timestamp, _)| timestamp);
+    }
+
+    fn note_cut(&self, state: &mut State, scan: &SegmentScan) {
+        let file = name_of(scan.base_offset, FileKind::Log);
+        state
+            .findings
+            .push(words::cut(scan, &file, &self.inputs.config));
+        if let Some(tail) = &scan.tail
+            && (tail.good_batches > 0 || tail.gave_up)
+        {
+            let records = (!tail.gave_up).then_some(tail.good_records);
+            state
+                .loss
+                .add(AskReason::BatchesBehindCut, tail.good_bytes, records);
+        }
+    }
+}
+
+fn put_index(state: &mut State, name: &str, index: &RebuiltIndex) -> Result<(), Interrupt> {
+    match index {
+        RebuiltIndex::Bytes(bytes) => state.dir.write(name, Content::new(bytes.clone()))?,
+        RebuiltIndex::Stored { len, sha256 } => {
+            state.dir.write(
+                name,
+                Content {
+                    len: *len,
+                    sha256: sha256.clone(),
+                    bytes: None,
+                },
+            )?;
+        }
+        RebuiltIndex::OnDisk { len } => state.dir.cut(name, *len),
+    }
+    Ok(())
+}
+
+fn encode_aborted(aborted: &[AbortedTxn]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for entry in aborted {
+        entry.encode_into(&mut bytes);
+    }
+    bytes
+}

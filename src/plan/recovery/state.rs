@@ -1,0 +1,114 @@
+//! Where the machine stands with one log.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::format::file_name::{FileKind, segment_file_name};
+use crate::log::{Finding, LeaderEpochs};
+use crate::plan::virtual_dir::VirtualDir;
+use crate::plan::{AskReason, SegmentSummary};
+use crate::terms::Offset;
+
+/// A segment that was loaded.
+#[derive(Debug, Clone)]
+pub(super) struct Segment {
+    /// Length of its `.log` in bytes, after what was cut so far.
+    pub(super) len: u64,
+    /// The offset behind its last good batch, once it was scanned.
+    pub(super) next_offset: Option<Offset>,
+}
+
+/// What Kafka's way costs in good records.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Loss {
+    pub(super) reasons: Vec<AskReason>,
+    pub(super) bytes: u64,
+    pub(super) records: Option<u64>,
+    pub(super) segments: u64,
+}
+
+impl Loss {
+    pub(super) fn add(&mut self, reason: AskReason, bytes: u64, records: Option<u64>) {
+        self.records = match (self.reasons.is_empty(), self.records, records) {
+            (true, _, records) => records,
+            (false, Some(known), Some(more)) => Some(known + more),
+            _ => None,
+        };
+        self.reasons.push(reason);
+        self.bytes += bytes;
+    }
+}
+
+/// What the machine does next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Reads the epoch file, removes temporary files.
+    Begin,
+    /// Loads the segment at this place of the sorted `.log` names.
+    Load(usize),
+    /// Recovers the unflushed segment from this base offset on.
+    Recover(Offset),
+    /// Finds the log's end, trims epochs, rebuilds producers.
+    Finish,
+    /// Compares with the disk and orders the steps.
+    Compare,
+    /// The plan is made.
+    Done,
+}
+
+/// All that changes while the machine runs.
+#[derive(Debug, Clone)]
+pub(super) struct State {
+    pub(super) phase: Phase,
+    pub(super) dir: VirtualDir,
+    pub(super) log_files: Vec<(Offset, String)>,
+    pub(super) segments: BTreeMap<Offset, Segment>,
+    pub(super) epochs: LeaderEpochs,
+    /// The snapshots that the log's own producer state manager listed when it was made.
+    pub(super) listed_snapshots: BTreeSet<Offset>,
+    pub(super) findings: Vec<Finding>,
+    pub(super) loss: Loss,
+    pub(super) summaries: BTreeMap<Offset, SegmentSummary>,
+    pub(super) log_start_offset: Option<Offset>,
+    pub(super) log_end_offset: Option<Offset>,
+    pub(super) scan_bytes: u64,
+    /// The first unflushed segment, where there is one to read.
+    pub(super) first_read: Option<Offset>,
+    /// Segments below the recovery point that are read because an index is missing or corrupt.
+    pub(super) repaired: BTreeSet<Offset>,
+}
+
+impl State {
+    pub(super) fn new(dir: VirtualDir) -> Self {
+        Self {
+            phase: Phase::Begin,
+            dir,
+            log_files: Vec::new(),
+            segments: BTreeMap::new(),
+            epochs: LeaderEpochs::default(),
+            listed_snapshots: BTreeSet::new(),
+            findings: Vec::new(),
+            loss: Loss::default(),
+            summaries: BTreeMap::new(),
+            log_start_offset: None,
+            log_end_offset: None,
+            scan_bytes: 0,
+            first_read: None,
+            repaired: BTreeSet::new(),
+        }
+    }
+
+    /// Returns base offsets of the segments from the one that holds `offset` on; of all if none does.
+    pub(super) fn segments_from(&self, offset: Offset) -> impl Iterator<Item = Offset> {
+        let floor = self
+            .segments
+            .range(..=offset)
+            .next_back()
+            .map_or(Offset(i64::MIN), |(base, _)| *base);
+        self.segments.range(floor..).map(|(base, _)| *base)
+    }
+}
+
+/// Returns the name of a segment's file.
+pub(super) fn name_of(base_offset: Offset, kind: FileKind) -> String {
+    segment_file_name(base_offset, kind)
+}

@@ -1,0 +1,108 @@
+//! A partition dir in memory, the recovery machine driven over it, and steps done in it.
+
+use std::collections::BTreeMap;
+
+use krescue::log::{Feed, NextOffsetWalk, ProducerReplay, SegmentParser, SegmentScanner};
+use krescue::plan::recovery::{Need, Recovery};
+use krescue::plan::{
+    DirEntry, EntryKind, FileStamp, PartitionPlan, RecoveryInputs, Step, StepAction,
+};
+
+/// Names and bytes of a partition dir; `None` is a directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct MemoryDir {
+    pub(crate) name: String,
+    pub(crate) files: BTreeMap<String, Option<Vec<u8>>>,
+}
+
+impl MemoryDir {
+    /// Plans this dir's recovery.
+    pub(crate) fn plan(&self, inputs: &RecoveryInputs) -> PartitionPlan {
+        let listing = self
+            .files
+            .iter()
+            .map(|(name, bytes)| DirEntry {
+                kind: if bytes.is_some() {
+                    EntryKind::File
+                } else {
+                    EntryKind::Dir
+                },
+                stamp: FileStamp {
+                    name: name.clone(),
+                    inode: 0,
+                    len: bytes.as_ref().map_or(0, |bytes| bytes.len() as u64),
+                    mtime_ns: 0,
+                },
+            })
+            .collect();
+        let mut recovery = Recovery::new(self.name.clone(), listing, inputs.clone());
+        loop {
+            match recovery.next() {
+                Need::Done => return recovery.finish_plan(),
+                Need::Read { file } => {
+                    recovery.supply_file(&file, self.files.get(&file).cloned().flatten());
+                }
+                Need::Scan(requests) => {
+                    let request = &requests[0];
+                    let mut scanner =
+                        SegmentScanner::new(request.base_offset, request.len, request.limits);
+                    feed(&mut scanner, self.bytes(&request.file));
+                    recovery.supply_scan(scanner.finish());
+                }
+                Need::Replay(request) => {
+                    let mut replay = ProducerReplay::new(request.from, request.to, request.len);
+                    feed(&mut replay, self.bytes(&request.file));
+                    recovery.supply_replay(&request, replay.finish());
+                }
+                Need::Walk(request) => {
+                    let mut walk = NextOffsetWalk::new(request.from, request.len);
+                    feed(&mut walk, self.bytes(&request.file));
+                    recovery.supply_walk(walk.finish());
+                }
+            }
+        }
+    }
+
+    fn bytes(&self, file: &str) -> &[u8] {
+        self.files[file].as_deref().unwrap()
+    }
+
+    /// Does one step.
+    pub(crate) fn apply(&mut self, step: &Step) {
+        match &step.action {
+            StepAction::Remove { len } => {
+                let gone = self.files.remove(&step.file).flatten().unwrap();
+                assert_eq!(gone.len() as u64, *len);
+            }
+            StepAction::SetLen { from, to } => {
+                let bytes = self.files.get_mut(&step.file).unwrap().as_mut().unwrap();
+                assert_eq!(bytes.len() as u64, *from);
+                bytes.truncate(usize::try_from(*to).unwrap());
+            }
+            StepAction::Write { content, replaces } => {
+                let bytes = content.bytes.as_deref().unwrap().to_vec();
+                let old = self.files.insert(step.file.clone(), Some(bytes)).flatten();
+                assert_eq!(old.map(|old| old.len() as u64), *replaces);
+            }
+            StepAction::Rename { to } => {
+                let bytes = self.files.remove(&step.file).unwrap();
+                self.files.insert(to.clone(), bytes);
+            }
+        }
+    }
+}
+
+/// Feeds a parser windows of a size that splits headers and batches everywhere.
+pub(crate) fn feed(parser: &mut impl SegmentParser, bytes: &[u8]) {
+    let mut window = 1000;
+    loop {
+        let start = usize::try_from(parser.position().0)
+            .unwrap()
+            .min(bytes.len());
+        let end = (start + window).min(bytes.len());
+        match parser.feed(&bytes[start..end]) {
+            Feed::Done => return,
+            Feed::More { needed } => window = needed.max(1000),
+        }
+    }
+}
