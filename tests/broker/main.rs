@@ -1,0 +1,24 @@
+//! krescue beside real Kafka brokers: the same log dirs, recovered by both, must come out equal.
+//!
+//! Kafka's jars come from Maven Central into `target/kafka/VERSION`; Java 17 and `mvn` must be there, or every test fails and
+//! says so. `cargo test --features real-kafka --test broker`.
+//!
+//! | variable | what |
+//! |---|---|
+//! | `KRESCUE_SEED` | the seed of the damage, printed by a failing run |
+//! | `KRESCUE_ROUNDS` | how many rounds of damage, each with the next seed; 1 unless told |
+//! | `KRESCUE_SOURCE` | a folder with crashed brokers to take instead of making new ones; a failing run prints it |
+//! | `KRESCUE_KEEP` | set: keep the trees of a run that went well too |
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stderr,
+    reason = "a test fails by panicking, and tells what it counted"
+)]
+
+mod demo;
+mod loading;
+mod support;

@@ -1,0 +1,171 @@
+//! Crashed brokers: what real Kafka leaves when it is killed in the middle of traffic.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use nix::sys::signal::Signal;
+
+use super::broker::{Broker, PATIENCE};
+use super::kafka::{Kafka, run, target};
+use super::process::Process;
+use super::topics::{EVERY_KIND, Topic, override_lines, workload_lines};
+use super::tree;
+
+/// The log dirs of a killed broker; whoever changes them works on a copy.
+#[derive(Debug)]
+pub(crate) struct Source {
+    pub(crate) kafka: Arc<Kafka>,
+    /// Holds `data1`, `data2`, `server.properties`, `topics` and `now`.
+    pub(crate) folder: PathBuf,
+    /// Kafka's clock for all that follows, in ms: shortly after the kill.
+    pub(crate) now: i64,
+}
+
+/// How a broker is made to crash.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Recipe<'a> {
+    pub(crate) topics: &'a [Topic],
+    /// Rounds of traffic before each of three stops, and before the kill.
+    pub(crate) rounds: [u32; 4],
+    pub(crate) settings: &'a [&'a str],
+}
+
+/// What the comparison takes.
+pub(crate) const EVERY_KIND_RECIPE: Recipe<'_> = Recipe {
+    topics: &EVERY_KIND,
+    rounds: [5, 5, 4, 6],
+    settings: &SETTINGS,
+};
+
+/// Settings that a test's own broker keeps when it is started again.
+pub(crate) const SETTINGS: [&str; 4] = [
+    "offsets.topic.num.partitions=3",
+    "transaction.state.log.num.partitions=3",
+    "log.cleaner.backoff.ms=500",
+    "num.recovery.threads.per.data.dir=2",
+];
+
+impl Source {
+    /// Returns the crashed broker of `version` that all tests share.
+    pub(crate) fn shared(version: &str) -> Arc<Self> {
+        static SHARED: Mutex<Vec<(String, Arc<OnceLock<Arc<Source>>>)>> = Mutex::new(Vec::new());
+        let cell = {
+            let mut shared = SHARED.lock().unwrap();
+            match shared.iter().find(|(known, _)| known == version) {
+                Some((_, cell)) => Arc::clone(cell),
+                None => {
+                    let cell = Arc::default();
+                    shared.push((version.to_owned(), Arc::clone(&cell)));
+                    cell
+                }
+            }
+        };
+        Arc::clone(cell.get_or_init(|| Arc::new(Self::find_or_make(version))))
+    }
+
+    fn find_or_make(version: &str) -> Self {
+        let kafka = Kafka::resolve(version);
+        if let Some(folder) = std::env::var_os("KRESCUE_SOURCE") {
+            return Self::open(kafka, Path::new(&folder).join(version));
+        }
+        let folder = target().join("kafka/crashed").join(version);
+        let _ = fs::remove_dir_all(&folder);
+        Self::make(kafka, &folder, EVERY_KIND_RECIPE)
+    }
+
+    /// Opens a crashed broker that [`Source::make`] left.
+    pub(crate) fn open(kafka: Arc<Kafka>, folder: PathBuf) -> Self {
+        let now = fs::read_to_string(folder.join("now")).unwrap();
+        Self {
+            kafka,
+            folder,
+            now: now.trim().parse().unwrap(),
+        }
+    }
+
+    /// Runs a broker in `folder`, stops it twice in order, kills it once, and kills it again under load.
+    pub(crate) fn make(kafka: Arc<Kafka>, folder: &Path, recipe: Recipe<'_>) -> Self {
+        let mut broker = Broker::create(Arc::clone(&kafka), folder, recipe.settings);
+        fs::write(
+            folder.join("workload"),
+            workload_lines(recipe.topics, &kafka),
+        )
+        .unwrap();
+        fs::write(folder.join("topics"), override_lines(recipe.topics, &kafka)).unwrap();
+        let workload = |broker: &Broker, phase: usize| -> Command {
+            let name = if phase == 3 {
+                "last".to_owned()
+            } else {
+                phase.to_string()
+            };
+            let mut command = kafka.java("256m", "Workload");
+            command
+                .args([
+                    broker.bootstrap(),
+                    name,
+                    "7".to_owned(),
+                    recipe.rounds[phase].to_string(),
+                ])
+                .arg(folder.join("workload"));
+            command
+        };
+        for phase in 0..3 {
+            broker.start();
+            run(
+                &mut workload(&broker, phase),
+                &format!("workload, phase {phase}"),
+            );
+            if phase == 1 {
+                broker.kill();
+            } else {
+                broker.stop();
+            }
+        }
+        broker.start();
+        let mut last = Process::spawn(&mut workload(&broker, 3), &folder.join("workload.log"));
+        last.wait_for("READY", PATIENCE);
+        // Traffic goes on while the broker dies.
+        std::thread::sleep(std::time::Duration::from_millis(1500));
+        broker.kill();
+        last.stop(Signal::SIGKILL);
+        let now = now_ms() + 60_000;
+        fs::write(folder.join("now"), now.to_string()).unwrap();
+        Self::open(kafka, folder.to_owned())
+    }
+
+    /// Copies the broker's log dirs and settings into the new folder `to`, with `log.dirs` leading there.
+    pub(crate) fn copy_to(&self, to: &Path) {
+        fs::create_dir_all(to).unwrap();
+        for dir in ["data1", "data2"] {
+            tree::copy(&self.folder.join(dir), &to.join(dir));
+        }
+        for file in ["topics", "now"] {
+            tree::copy_file(&self.folder.join(file), &to.join(file));
+        }
+        self.write_properties(to);
+    }
+
+    /// Writes this broker's settings into `to`, with `log.dirs` leading there.
+    pub(crate) fn write_properties(&self, to: &Path) {
+        let text = fs::read_to_string(self.folder.join("server.properties")).unwrap();
+        let lines: Vec<_> = text
+            .lines()
+            .map(|line| match line.strip_prefix("log.dirs=") {
+                Some(_) => format!("log.dirs={0}/data1,{0}/data2", to.display()),
+                None => line.to_owned(),
+            })
+            .collect();
+        fs::write(to.join("server.properties"), lines.join("\n")).unwrap();
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "Kafka's own clock began to run with the broker"
+)]
+fn now_ms() -> i64 {
+    let since = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap();
+    i64::try_from(since.as_millis()).unwrap()
+}
