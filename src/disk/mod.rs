@@ -4,7 +4,9 @@ mod error;
 mod ownership;
 mod page_cache;
 mod storage;
+mod unpack;
 
 pub use error::{DiskAction, DiskError};
 pub use ownership::Ownership;
 pub use storage::{EntryKind, FileStat, Listed, ReadAt, RealStorage, Storage};
+pub use unpack::{UnpackError, unpack};

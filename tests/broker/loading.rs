@@ -141,7 +141,7 @@ fn boot(version: &str) {
     command.arg(booted.join("server.properties"));
     let mut broker = Process::spawn(&mut command, &folder.join("server.log"));
     let begin = Instant::now();
-    broker.wait_for("Loaded ", Duration::from_secs(120));
+    broker.wait_for("Loaded ", Duration::from_mins(2));
     broker.wait(Duration::from_secs(10));
     eprintln!(
         "{version}: a broker had its logs loaded after {:?}",

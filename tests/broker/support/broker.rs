@@ -12,7 +12,7 @@ use super::kafka::{Kafka, run};
 use super::process::Process;
 
 /// How long a broker may take to come up: it shares two cores with other tests.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(5);
 
 /// One broker's folder: `server.properties`, `data1`, `data2`, its logs.
 #[derive(Debug)]

@@ -45,7 +45,7 @@ impl Process {
             // The group may be gone already; then there is nothing to stop.
             let _ = killpg(group, signal);
         }
-        self.wait(Duration::from_secs(120))
+        self.wait(Duration::from_mins(2))
     }
 
     /// Waits for the child's end; fails after `limit`.
