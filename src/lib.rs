@@ -28,4 +28,5 @@ pub mod format;
 pub mod log;
 pub mod observe;
 pub mod plan;
+pub mod settings;
 pub mod terms;

@@ -3,7 +3,6 @@
 //! Options that say *where* and *as what* are global: they go before or after the command. What a command takes beside
 //! them stands in its own struct. Outside checks call these; a change here is a change of contract.
 
-use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -11,9 +10,9 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 use super::help;
 use super::value::{
-    HashPrefix, QuarantineArg, parse_hash, parse_partition, parse_quarantine, parse_rate,
-    parse_size, parse_time,
+    HashPrefix, QuarantineArg, parse_hash, parse_partition, parse_quarantine, parse_time,
 };
+use crate::settings::{parse_rate, parse_size};
 use crate::terms::{KafkaVersion, Timestamp, TopicPartition};
 
 /// Recovery and storage console for Kafka broker hosts
@@ -74,6 +73,10 @@ pub struct GlobalArgs {
     /// Start the dashboard armed: plans can be applied there
     #[arg(long, global = true)]
     pub allow_write: bool,
+
+    /// Use no characters beyond ASCII
+    #[arg(long, global = true)]
+    pub ascii: bool,
 }
 
 /// What to do.
@@ -233,9 +236,8 @@ pub struct CompletionsArgs {
 /// Arguments of the hidden `__job`.
 #[derive(Debug, ClapArgs)]
 pub struct JobArgs {
-    /// What the job's process is told by the krescue that starts it
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-    pub arguments: Vec<OsString>,
+    /// The job's id
+    pub id: String,
 }
 
 #[cfg(test)]

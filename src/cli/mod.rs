@@ -10,4 +10,4 @@ mod value;
 
 pub use exit::{CliError, Exit};
 pub use run::run;
-pub use value::{HashPrefix, QuarantineArg, parse_rate, parse_size};
+pub use value::{HashPrefix, QuarantineArg};
