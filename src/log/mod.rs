@@ -19,5 +19,5 @@ pub use leader_epochs::LeaderEpochs;
 pub use parser::{Feed, SegmentLimits, SegmentParser};
 pub use producer_event::{DataRun, EpochStart, Marker, ProducerEvent};
 pub use producer_state::ProducerState;
-pub use segment_scan::{RebuiltIndex, ScanStop, SegmentScan, TailReport};
+pub use segment_scan::{RebuiltIndex, ScanStop, Searched, SegmentScan, TailReport};
 pub use segment_scanner::SegmentScanner;

@@ -49,6 +49,16 @@ pub enum ScanStop {
     },
 }
 
+/// How far a tail was searched for good batches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Searched {
+    /// To its end.
+    #[default]
+    Fully,
+    /// Not: good batches may lie there unseen.
+    GaveUp,
+}
+
 /// What lies behind the last good batch.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TailReport {
@@ -64,8 +74,20 @@ pub struct TailReport {
     pub good_bytes: u64,
     /// Their records.
     pub good_records: u64,
-    /// Whether the search gave up, so that good batches may lie there unseen.
-    pub gave_up: bool,
+    /// Whether all of it was searched.
+    pub searched: Searched,
+}
+
+impl TailReport {
+    /// Says whether good batches follow the bad place, or may.
+    pub fn may_hold_good_batches(&self) -> bool {
+        self.good_batches > 0 || self.searched == Searched::GaveUp
+    }
+
+    /// Returns the records of the good batches; `None` where more may lie there.
+    pub fn countable_records(&self) -> Option<u64> {
+        (self.searched == Searched::Fully).then_some(self.good_records)
+    }
 }
 
 /// An index as a scan rebuilt it.

@@ -1,7 +1,7 @@
 //! Looks for good batches behind the place where Kafka would cut a segment.
 
 use super::parser::{Feed, SegmentParser};
-use super::segment_scan::TailReport;
+use super::segment_scan::{Searched, TailReport};
 use crate::format::record_batch::{BatchHeader, HEADER_LEN, MAGIC, crc_matches};
 use crate::terms::{Offset, Position};
 
@@ -85,7 +85,7 @@ impl TailSearch {
     }
 
     /// Returns how many bytes can be passed at once because no magic follows them at its place.
-    fn before_candidate(&self, bytes: &[u8]) -> usize {
+    fn before_candidate(bytes: &[u8]) -> usize {
         let end = bytes.len() + 1 - HEADER_LEN;
         bytes
             .get(MAGIC_AT..MAGIC_AT + end)
@@ -142,7 +142,7 @@ impl SegmentParser for TailSearch {
             if rest.len() < HEADER_LEN {
                 return self.want(HEADER_LEN as u64);
             }
-            let skip = self.before_candidate(rest);
+            let skip = Self::before_candidate(rest);
             if skip > 0 {
                 rest = self.pass(rest, skip);
                 continue;
@@ -160,12 +160,12 @@ impl SegmentParser for TailSearch {
                         continue;
                     }
                     if self.budget < size {
-                        self.report.gave_up = true;
+                        self.report.searched = Searched::GaveUp;
                         return Feed::Done;
                     }
                     self.budget -= size;
                 }
-                Candidate::TooLarge => self.report.gave_up = true,
+                Candidate::TooLarge => self.report.searched = Searched::GaveUp,
                 Candidate::None => {}
             }
             rest = self.pass(rest, 1);

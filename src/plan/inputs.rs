@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::StopState;
 use crate::log::SegmentLimits;
 use crate::terms::{KafkaVersion, Offset, Timestamp, TopicPartition};
 
@@ -16,6 +17,17 @@ pub enum HandOver {
     Verify,
     /// Recovery points, then an empty marker: a boot reads nothing again.
     Clean,
+}
+
+/// What a plan does where Kafka's way costs good records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnLoss {
+    /// It leaves the log as it is and asks.
+    #[default]
+    Ask,
+    /// It does what Kafka does.
+    LikeKafka,
 }
 
 /// A log's settings, as far as recovery depends on them.
@@ -42,6 +54,23 @@ impl Default for LogConfig {
     }
 }
 
+impl RecoveryInputs {
+    /// Says whether the log dir had its clean-shutdown marker.
+    pub fn is_clean(&self) -> bool {
+        self.stop == StopState::Clean
+    }
+
+    /// Returns where recovery starts to read; 0 where no checkpoint says.
+    pub fn recovery_point_or_zero(&self) -> Offset {
+        self.recovery_point.unwrap_or(Offset::ZERO)
+    }
+
+    /// Returns the checkpointed log start offset; 0 where no checkpoint says.
+    pub fn log_start_or_zero(&self) -> Offset {
+        self.log_start_offset.unwrap_or(Offset::ZERO)
+    }
+}
+
 impl LogConfig {
     /// Returns the part that a segment's scan needs.
     pub fn limits(&self) -> SegmentLimits {
@@ -63,8 +92,8 @@ pub struct RecoveryInputs {
     pub now: Timestamp,
     /// `producer.id.expiration.ms`.
     pub producer_id_expiration_ms: i64,
-    /// Whether the log dir had its clean-shutdown marker.
-    pub clean: bool,
+    /// How the log dir's broker stopped.
+    pub stop: StopState,
     /// The recovery point of the dir's checkpoint, exclusive.
     pub recovery_point: Option<Offset>,
     /// The log start offset of the dir's checkpoint.
@@ -73,8 +102,8 @@ pub struct RecoveryInputs {
     pub high_watermark: Option<Offset>,
     /// The log's settings.
     pub config: LogConfig,
-    /// Whether Kafka's way is taken where good records would go.
-    pub like_kafka: bool,
+    /// What is done where Kafka's way costs good records.
+    pub on_loss: OnLoss,
     /// Whether the recovery-point or log-start checkpoint is malformed in a way that takes the dir offline.
     pub checkpoint_io_error: bool,
 }

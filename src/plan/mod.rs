@@ -10,7 +10,7 @@ mod virtual_dir;
 
 pub use content::Content;
 pub(crate) use content::hex;
-pub use inputs::{HandOver, LogConfig, RecoveryInputs};
+pub use inputs::{HandOver, LogConfig, OnLoss, RecoveryInputs};
 pub use recovery_plan::{
     CheckpointEntry, FileStamp, LogDirPlan, PartitionPlan, RecoveryPlan, SegmentSummary, StopState,
 };

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::{Class, HandOver, LogConfig, Step, Verdict};
+use crate::format::file_name::PartitionFile;
 use crate::log::Finding;
 use crate::terms::{KafkaVersion, Offset, Timestamp, TopicPartition};
 
@@ -154,7 +155,7 @@ impl RecoveryPlan {
 /// Returns the class of one step: what a boot removes anyway is B, what it can make again is A.
 fn step_class(step: &Step) -> Class {
     match step.quarantine {
-        super::Quarantine::Keep if step.file.ends_with(".log") => Class::B,
+        super::Quarantine::Keep if PartitionFile::parse(&step.file).is_log() => Class::B,
         _ => Class::A,
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use krescue::format::offset_checkpoint::OffsetCheckpoint;
 use krescue::format::producer_snapshot;
-use krescue::plan::{LogConfig, PartitionPlan, RecoveryInputs, Verdict};
+use krescue::plan::{LogConfig, OnLoss, PartitionPlan, RecoveryInputs, StopState, Verdict};
 use krescue::terms::{KafkaVersion, Offset, Timestamp, TopicPartition};
 
 use crate::support::golden_archive::{Files, below, unpack};
@@ -78,7 +78,7 @@ fn case(files: &Files, name: &str, version: KafkaVersion) -> Case {
             version,
             now: CLOCK,
             producer_id_expiration_ms: 86_400_000,
-            clean: false,
+            stop: StopState::Unclean,
             recovery_point,
             log_start_offset,
             high_watermark: None,
@@ -86,7 +86,7 @@ fn case(files: &Files, name: &str, version: KafkaVersion) -> Case {
                 segment_index_bytes: 16384,
                 ..LogConfig::default()
             },
-            like_kafka: true,
+            on_loss: OnLoss::LikeKafka,
             checkpoint_io_error: malformed,
         },
         after: (!after.is_empty()).then(|| {

@@ -121,6 +121,17 @@ pub enum PartitionFile {
 }
 
 impl PartitionFile {
+    /// Says whether the file is a segment's `.log`.
+    pub fn is_log(&self) -> bool {
+        matches!(
+            self,
+            Self::Segment {
+                kind: FileKind::Log,
+                ..
+            }
+        )
+    }
+
     /// Parses a file's name.
     pub fn parse(name: &str) -> Self {
         if name.ends_with(".checkpoint.deleted") {

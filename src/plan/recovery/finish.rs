@@ -17,7 +17,7 @@ use crate::terms::{Offset, Position};
 impl Recovery {
     /// Finds the log's end and rebuilds what depends on it.
     pub(super) fn finish(&self, state: &mut State) -> Result<(), Interrupt> {
-        let checkpointed_start = self.inputs.log_start_offset.unwrap_or(Offset(0));
+        let checkpointed_start = self.inputs.log_start_or_zero();
         let log_end = if self.is_delete {
             if state.segments.is_empty() {
                 state
@@ -56,7 +56,7 @@ impl Recovery {
         }
         let mut producers = Producers::open(&self.inputs, &self.facts, &state.dir)?;
         producers.remove_stray(state)?;
-        producers.rebuild(state, log_start, log_end, self.inputs.clean)?;
+        producers.rebuild(state, log_start, log_end, self.inputs.is_clean())?;
         if self.inputs.checkpoint_io_error
             && (producers.state.first_undecided_offset().is_some() || producers.completed_in_scan)
         {
@@ -96,7 +96,7 @@ impl Recovery {
             let bases: Vec<Offset> = state.segments.keys().copied().collect();
             let mut producers = Producers::open(&self.inputs, &self.facts, &state.dir)?;
             for base in bases {
-                self.remove_segment(state, base);
+                state.remove_segment(base);
             }
             state.epochs.clear();
             producers.truncate_fully(&state.listed_snapshots, &mut state.dir, checkpointed_start);

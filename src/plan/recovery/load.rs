@@ -13,6 +13,13 @@ use crate::log::{EpochStart, Finding, FindingCode, LeaderEpochs, Severity};
 use crate::plan::{Content, SegmentSummary};
 use crate::terms::{KafkaVersion, Offset};
 
+/// Whether a segment has to be recovered as soon as it is opened.
+enum Broken {
+    No,
+    /// It has, with what to tell of it.
+    Yes(Option<Finding>),
+}
+
 impl Recovery {
     /// Reads the small files, removes what Kafka takes for temporary, lists the segments.
     pub(super) fn begin(&self, state: &mut State) -> Result<(), Interrupt> {
@@ -47,7 +54,7 @@ impl Recovery {
                 _ => {}
             }
         }
-        self.drop_orphaned_indexes(state);
+        drop_orphaned_indexes(state);
         state.phase = Phase::Load(0);
         Ok(())
     }
@@ -113,32 +120,6 @@ impl Recovery {
         Ok(())
     }
 
-    /// Removes indexes without a `.log`.
-    fn drop_orphaned_indexes(&self, state: &mut State) {
-        let orphans: Vec<String> = state
-            .dir
-            .names()
-            .filter(|name| match PartitionFile::parse(name) {
-                PartitionFile::Segment { offset, kind } => {
-                    matches!(
-                        kind,
-                        FileKind::Index | FileKind::TimeIndex | FileKind::TxnIndex
-                    ) && !state.dir.contains(&name_of(offset, FileKind::Log))
-                }
-                _ => false,
-            })
-            .map(str::to_owned)
-            .collect();
-        for name in orphans {
-            let text = "an index without its log; a boot removes it";
-            state.findings.push(
-                Finding::new(FindingCode::IndexOrphaned, Severity::Warning, text)
-                    .file(name.clone()),
-            );
-            state.dir.remove(&name);
-        }
-    }
-
     /// Opens the segment at `place`; reads it in full where its offset index is missing or its transaction index is
     /// corrupt.
     pub(super) fn load_segment(&self, state: &mut State, place: usize) -> Result<(), Interrupt> {
@@ -181,13 +162,13 @@ impl Recovery {
                 "{index} is not a file: a boot fails to open the segment"
             )));
         } else if !state.dir.contains(&index) {
-            Some(self.missing_index(base, &index))
+            Broken::Yes(self.missing_index(base, &index))
         } else {
             self.load_side_indexes(state, base)?
         };
-        if let Some(finding) = broken {
+        if let Broken::Yes(finding) = broken {
             state.repaired.insert(base);
-            let recovered = self.recover_segment(state, base, segment)?;
+            let recovered = self.recover_segment(state, base, &segment)?;
             match recovered {
                 Recovered::Segment(segment) => {
                     state.segments.insert(base, segment);
@@ -208,7 +189,7 @@ impl Recovery {
 
     /// Says what the loss of an offset index means; a fresh segment that a crash left without one is routine.
     fn missing_index(&self, base: Offset, index: &str) -> Option<Finding> {
-        let below = self.inputs.clean || base < self.inputs.recovery_point.unwrap_or(Offset(0));
+        let below = self.inputs.is_clean() || base < self.inputs.recovery_point_or_zero();
         below.then(|| {
             let text = "the offset index is missing: a boot reads the whole segment, whatever the marker or the \
                         recovery point says";
@@ -216,16 +197,12 @@ impl Recovery {
         })
     }
 
-    /// Checks time and transaction index of a segment that has an offset index. `Some` where it has to be recovered.
-    fn load_side_indexes(
-        &self,
-        state: &mut State,
-        base: Offset,
-    ) -> Result<Option<Option<Finding>>, Interrupt> {
+    /// Checks time and transaction index of a segment that has an offset index. Says whether it has to be recovered.
+    fn load_side_indexes(&self, state: &mut State, base: Offset) -> Result<Broken, Interrupt> {
         let time = name_of(base, FileKind::TimeIndex);
         if !state.dir.contains(&time) {
             state.dir.write(&time, Content::new(Vec::new()))?;
-            if base < self.inputs.recovery_point.unwrap_or(Offset(0)) || self.inputs.clean {
+            if base < self.inputs.recovery_point_or_zero() || self.inputs.is_clean() {
                 let text =
                     "the time index is missing: a boot makes an empty one and does not rebuild it";
                 state.findings.push(
@@ -235,7 +212,7 @@ impl Recovery {
         }
         let txn = name_of(base, FileKind::TxnIndex);
         if state.dir.get(&txn).is_none_or(|file| file.len() == 0) {
-            return Ok(None);
+            return Ok(Broken::No);
         }
         let bytes = self.facts.file(&txn)?.unwrap_or_default();
         for entry in txn_index::decode(bytes) {
@@ -256,23 +233,48 @@ impl Recovery {
                      whole segment",
                     entry.last_offset
                 );
-                return Ok(Some(Some(
+                return Ok(Broken::Yes(Some(
                     Finding::new(FindingCode::TxnIndexCorrupt, Severity::Warning, text).file(txn),
                 )));
             }
         }
-        Ok(None)
+        Ok(Broken::No)
     }
 
     /// Returns what follows once all segments are open.
     fn after_load(&self, state: &mut State) -> Phase {
-        if self.inputs.clean || self.is_delete {
+        if self.inputs.is_clean() || self.is_delete {
             return Phase::Finish;
         }
         let first = state
-            .segments_from(self.inputs.recovery_point.unwrap_or(Offset(0)))
+            .segments_from(self.inputs.recovery_point_or_zero())
             .next();
         state.first_read = first;
         state.first_read.map_or(Phase::Finish, Phase::Recover)
+    }
+}
+
+/// Removes indexes without a `.log`.
+fn drop_orphaned_indexes(state: &mut State) {
+    let orphans: Vec<String> = state
+        .dir
+        .names()
+        .filter(|name| match PartitionFile::parse(name) {
+            PartitionFile::Segment { offset, kind } => {
+                matches!(
+                    kind,
+                    FileKind::Index | FileKind::TimeIndex | FileKind::TxnIndex
+                ) && !state.dir.contains(&name_of(offset, FileKind::Log))
+            }
+            _ => false,
+        })
+        .map(str::to_owned)
+        .collect();
+    for name in orphans {
+        let text = "an index without its log; a boot removes it";
+        state.findings.push(
+            Finding::new(FindingCode::IndexOrphaned, Severity::Warning, text).file(name.clone()),
+        );
+        state.dir.remove(&name);
     }
 }

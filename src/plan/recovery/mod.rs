@@ -56,6 +56,10 @@ impl Recovery {
     }
 
     /// Goes on as far as it can; returns what it needs.
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "no iterator: it is asked again with the same answer until it is told more"
+    )]
     pub fn next(&mut self) -> Need {
         while self.stopped.is_none() && self.state.phase != Phase::Done {
             let phase = self.state.phase;
@@ -150,7 +154,7 @@ impl Recovery {
                 lost_bytes: self.state.loss.bytes,
                 lost_records: self.state.loss.records,
                 lost_segments: self.state.loss.segments,
-                accepted: self.inputs.like_kafka,
+                accepted: self.inputs.on_loss == super::OnLoss::LikeKafka,
             }),
             None if steps.is_empty() => Verdict::Nothing,
             None => Verdict::Recover,

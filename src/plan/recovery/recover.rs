@@ -29,7 +29,7 @@ impl Recovery {
             return Ok(());
         };
         let len = segment.len;
-        let truncated = match self.recover_segment(state, base, segment)? {
+        let truncated = match self.recover_segment(state, base, &segment)? {
             Recovered::Segment(segment) => {
                 let truncated = segment.len < len;
                 state.segments.insert(base, segment);
@@ -58,17 +58,17 @@ impl Recovery {
         &self,
         state: &mut State,
         base: Offset,
-        segment: Segment,
+        segment: &Segment,
     ) -> Result<Recovered, Interrupt> {
         let scan = self.scan(state, base)?;
-        let log_start = self.inputs.log_start_offset.unwrap_or(Offset(0));
+        let log_start = self.inputs.log_start_or_zero();
         let mut producers = Producers::open(&self.inputs, &self.facts, &state.dir)?;
         producers.rebuild(state, log_start, base, false)?;
-        let aborted = self.apply_events(&mut producers, scan, &segment)?;
+        let aborted = self.apply_events(&mut producers, scan, segment)?;
         for entry in &scan.epochs {
             state.epochs.on_recovered_batch(*entry);
         }
-        self.note_scan(state, scan);
+        state.note_scan(scan);
         self.check_stop(scan)?;
         let txn = name_of(base, FileKind::TxnIndex);
         if state.dir.contains(&txn) || !aborted.is_empty() {
@@ -100,8 +100,8 @@ impl Recovery {
             return Ok(scan);
         }
         let mut wanted = vec![base];
-        if !self.inputs.clean && !self.is_delete {
-            let point = self.inputs.recovery_point.unwrap_or(Offset(0));
+        if !self.inputs.is_clean() && !self.is_delete {
+            let point = self.inputs.recovery_point_or_zero();
             let first = state
                 .log_files
                 .iter()
@@ -146,18 +146,17 @@ impl Recovery {
         segment: &Segment,
     ) -> Result<Vec<AbortedTxn>, Interrupt> {
         let file = name_of(scan.base_offset, FileKind::Log);
-        let events = match &scan.producers {
-            Some(events) => events,
-            None => {
-                let request = ReplayRequest {
-                    base_offset: scan.base_offset,
-                    file: file.clone(),
-                    len: scan.valid_up_to.0.min(segment.len),
-                    from: Offset(i64::MIN),
-                    to: Offset(i64::MAX),
-                };
-                &self.facts.replay(request)?.events
-            }
+        let events = if let Some(events) = &scan.producers {
+            events
+        } else {
+            let request = ReplayRequest {
+                base_offset: scan.base_offset,
+                file: file.clone(),
+                len: scan.valid_up_to.0.min(segment.len),
+                from: Offset(i64::MIN),
+                to: Offset(i64::MAX),
+            };
+            &self.facts.replay(request)?.events
         };
         let mut aborted: Vec<AbortedTxn> = Vec::new();
         for event in events {
@@ -274,40 +273,9 @@ impl Recovery {
                 state.loss.add(AskReason::LaterSegments, bytes, records);
                 state.loss.segments += 1;
             }
-            self.remove_segment(state, later_base);
+            state.remove_segment(later_base);
         }
         Ok(())
-    }
-
-    /// Removes a segment's files, and its snapshot where the log's own manager knew of it.
-    pub(super) fn remove_segment(&self, state: &mut State, base: Offset) {
-        state.segments.remove(&base);
-        for kind in [
-            FileKind::Log,
-            FileKind::Index,
-            FileKind::TimeIndex,
-            FileKind::TxnIndex,
-        ] {
-            state.dir.remove(&name_of(base, kind));
-        }
-        if state.listed_snapshots.remove(&base) {
-            state.dir.remove(&name_of(base, FileKind::Snapshot));
-        }
-    }
-
-    fn note_scan(&self, state: &mut State, scan: &SegmentScan) {
-        let Some(summary) = state.summaries.get_mut(&scan.base_offset) else {
-            return;
-        };
-        if !summary.scanned {
-            state.scan_bytes += scan.file_len;
-        }
-        summary.scanned = true;
-        summary.next_offset = Some(scan.next_offset);
-        summary.valid_bytes = Some(scan.valid_up_to.0);
-        summary.batches = scan.batches;
-        summary.records = scan.records;
-        summary.largest_timestamp = scan.largest_timestamp.map(|(timestamp, _)| timestamp);
     }
 
     fn note_cut(&self, state: &mut State, scan: &SegmentScan) {
@@ -316,9 +284,9 @@ impl Recovery {
             .findings
             .push(words::cut(scan, &file, &self.inputs.config));
         if let Some(tail) = &scan.tail
-            && (tail.good_batches > 0 || tail.gave_up)
+            && tail.may_hold_good_batches()
         {
-            let records = (!tail.gave_up).then_some(tail.good_records);
+            let records = tail.countable_records();
             state
                 .loss
                 .add(AskReason::BatchesBehindCut, tail.good_bytes, records);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::format::file_name::{FileKind, segment_file_name};
-use crate::log::{Finding, LeaderEpochs};
+use crate::log::{Finding, LeaderEpochs, SegmentScan};
 use crate::plan::virtual_dir::VirtualDir;
 use crate::plan::{AskReason, SegmentSummary};
 use crate::terms::Offset;
@@ -105,6 +105,40 @@ impl State {
             .next_back()
             .map_or(Offset(i64::MIN), |(base, _)| *base);
         self.segments.range(floor..).map(|(base, _)| *base)
+    }
+}
+
+impl State {
+    /// Removes a segment's files, and its snapshot where the log's own manager knew of it.
+    pub(super) fn remove_segment(&mut self, base: Offset) {
+        self.segments.remove(&base);
+        for kind in [
+            FileKind::Log,
+            FileKind::Index,
+            FileKind::TimeIndex,
+            FileKind::TxnIndex,
+        ] {
+            self.dir.remove(&name_of(base, kind));
+        }
+        if self.listed_snapshots.remove(&base) {
+            self.dir.remove(&name_of(base, FileKind::Snapshot));
+        }
+    }
+
+    /// Takes what a scan said into the segment's summary.
+    pub(super) fn note_scan(&mut self, scan: &SegmentScan) {
+        let Some(summary) = self.summaries.get_mut(&scan.base_offset) else {
+            return;
+        };
+        if !summary.scanned {
+            self.scan_bytes += scan.file_len;
+        }
+        summary.scanned = true;
+        summary.next_offset = Some(scan.next_offset);
+        summary.valid_bytes = Some(scan.valid_up_to.0);
+        summary.batches = scan.batches;
+        summary.records = scan.records;
+        summary.largest_timestamp = scan.largest_timestamp.map(|(timestamp, _)| timestamp);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The sentences of recovery's findings.
 
 use crate::format::file_name::FileKind;
-use crate::log::{Finding, FindingCode, ScanStop, SegmentScan, Severity, TailReport};
+use crate::log::{Finding, FindingCode, ScanStop, Searched, SegmentScan, Severity, TailReport};
 use crate::plan::LogConfig;
 use crate::terms::Offset;
 
@@ -69,16 +69,12 @@ pub(super) fn cut(scan: &SegmentScan, file: &str, config: &LogConfig) -> Finding
     .file(file)
     .at(scan.valid_up_to)
     .offset(scan.next_offset);
-    let records = if tail.gave_up {
-        None
-    } else {
-        Some(tail.good_records)
-    };
+    let records = tail.countable_records();
     let finding = match severity {
         Severity::Routine => finding,
         _ => finding.loses(bytes, records),
     };
-    if behind || tail.gave_up {
+    if tail.may_hold_good_batches() {
         finding.next("decide: take Kafka's way, or leave the log and fetch it from another replica")
     } else {
         finding
@@ -86,7 +82,7 @@ pub(super) fn cut(scan: &SegmentScan, file: &str, config: &LogConfig) -> Finding
 }
 
 fn lost(tail: &TailReport) -> String {
-    match (tail.resync, tail.gave_up) {
+    match (tail.resync, tail.may_hold_good_batches()) {
         (Some((position, offset)), _) => format!(
             ", and with them {} good batches ({} records, {} bytes) from position {position}, offset {offset}",
             tail.good_batches, tail.good_records, tail.good_bytes
@@ -108,7 +104,7 @@ pub(super) fn segment_dropped(
         (
             scan.valid_up_to.0 + tail.good_bytes,
             scan.records + tail.good_records,
-            tail.gave_up,
+            tail.searched == Searched::GaveUp,
         )
     });
     let records = (!gave_up).then_some(records);
@@ -134,7 +130,7 @@ pub(super) fn segment_dropped(
 pub(super) fn offsets_go_back(scan: &SegmentScan, file: &str) -> (Finding, u64, Option<u64>) {
     let tail = scan.tail.clone().unwrap_or_default();
     let bytes = scan.valid_up_to.0 + tail.good_bytes;
-    let records = (!tail.gave_up).then_some(scan.records + tail.good_records);
+    let records = (tail.searched == Searched::Fully).then_some(scan.records + tail.good_records);
     let finding = Finding::new(
         FindingCode::OffsetsGoBack,
         Severity::Loss,
