@@ -8,6 +8,7 @@ use crate::format::checkpoint::CheckpointFailure;
 use crate::format::file_name::{
     FileKind, LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA, PartitionFile,
 };
+use crate::format::partition_metadata::PartitionMetadata;
 use crate::format::{leader_epoch_checkpoint, txn_index};
 use crate::log::{EpochStart, Finding, FindingCode, LeaderEpochs, Severity};
 use crate::plan::{Content, SegmentSummary};
@@ -78,12 +79,16 @@ impl Recovery {
             return Ok(());
         }
         let bytes = self.facts.file(PARTITION_METADATA)?.unwrap_or_default();
-        if bytes.is_empty() {
-            return Err(refused(
-                "partition.metadata is empty: a boot dies of it; restore it from another replica",
-            ));
-        }
-        Ok(())
+        PartitionMetadata::parse(bytes).map(drop).map_err(|error| {
+            let fate = if error.is_fatal() {
+                "a boot dies of it"
+            } else {
+                "a boot takes the log dir offline"
+            };
+            refused(format!(
+                "partition.metadata: {error}: {fate}; restore it from another replica"
+            ))
+        })
     }
 
     fn load_epochs(&self, state: &mut State) -> Result<(), Interrupt> {
