@@ -8,4 +8,5 @@
 
 mod architecture;
 mod golden;
+mod recovery;
 mod support;
