@@ -4,6 +4,7 @@ mod finding;
 mod header_walk;
 mod index_builder;
 mod java_map;
+mod java_tree;
 mod leader_epochs;
 mod parser;
 mod producer_event;

@@ -151,11 +151,6 @@ impl ProducerState {
         self.len() == 0
     }
 
-    /// Says whether Java would keep a bin as a tree, so that the order of a snapshot's entries is not known.
-    pub fn order_is_unknown(&self) -> bool {
-        self.producers.is_treeified()
-    }
-
     /// Returns how many transactions are open.
     pub fn open_transactions(&self) -> usize {
         self.open_txns.len()
@@ -220,9 +215,6 @@ impl ProducerState {
             if let Some((updated, started)) = updates.get_mut(id.0) {
                 completed.extend(append(updated, event, started)?);
             }
-        }
-        if updates.is_treeified() {
-            self.producers.mark_treeified();
         }
         for (id, (updated, started)) in updates.iter() {
             self.merge(ProducerId(id), updated);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::facts::{Facts, Interrupt, not_supported, refused};
+use super::facts::{Facts, Interrupt, refused};
 use super::need::ReplayRequest;
 use super::state::{Segment, State, name_of};
 use crate::format::file_name::{FileKind, PartitionFile};
@@ -72,11 +72,6 @@ impl<'a> Producers<'a> {
     pub(super) fn take_snapshot(&mut self, dir: &mut VirtualDir) -> Result<(), Interrupt> {
         if self.map_end <= self.snapshot_end {
             return Ok(());
-        }
-        if self.state.order_is_unknown() && self.inputs.version.major >= 4 {
-            return Err(not_supported(
-                "more than eight producer ids in one hash bucket, which decides the order of a snapshot's entries",
-            ));
         }
         let bytes = producer_snapshot::encode(&self.state.snapshot());
         dir.write(
