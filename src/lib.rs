@@ -22,6 +22,7 @@
 //! `tests/it/architecture.rs` checks this table against the code.
 
 pub mod cli;
+pub mod cluster;
 pub mod disk;
 pub mod engine;
 pub mod format;

@@ -8,5 +8,6 @@
 
 mod architecture;
 mod golden;
+mod metadata;
 mod recovery;
 mod support;

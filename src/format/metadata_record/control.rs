@@ -11,21 +11,21 @@
 use crate::format::cursor::{Cursor, FormatError};
 use crate::terms::Timestamp;
 
-/// A leader of the quorum (LEADER_CHANGE).
+/// A leader of the quorum (`LEADER_CHANGE`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct LeaderChange {
     /// The node that leads.
     pub leader_id: i32,
 }
 
-/// The first record of a snapshot (SNAPSHOT_HEADER).
+/// The first record of a snapshot (`SNAPSHOT_HEADER`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SnapshotHeader {
     /// The time of the last record that the snapshot holds.
     pub last_contained_log_timestamp: Timestamp,
 }
 
-/// Decodes the value of a LEADER_CHANGE; who voted is left out.
+/// Decodes the value of a `LEADER_CHANGE`; who voted is left out.
 pub fn decode_leader_change(value: &[u8]) -> Result<LeaderChange, FormatError> {
     let mut cursor = Cursor::new(value);
     cursor.i16()?;
@@ -34,7 +34,7 @@ pub fn decode_leader_change(value: &[u8]) -> Result<LeaderChange, FormatError> {
     })
 }
 
-/// Decodes the value of a SNAPSHOT_HEADER.
+/// Decodes the value of a `SNAPSHOT_HEADER`.
 pub fn decode_snapshot_header(value: &[u8]) -> Result<SnapshotHeader, FormatError> {
     let mut cursor = Cursor::new(value);
     cursor.i16()?;

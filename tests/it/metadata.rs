@@ -1,0 +1,297 @@
+//! A node's metadata on disk against what its live broker said.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use krescue::cluster::{
+    CleanupPolicy, ConfigLevels, ConfigMoment, ConfigSource, FoldFinding, FoldedDir, LogConfig,
+    LogConfigValue, MetadataImage, fold_dir,
+};
+use krescue::format::properties::Properties;
+use krescue::terms::{LeaderEpoch, Offset, TopicPartition};
+use serde_json::Value;
+
+use crate::support::golden_archive::{Files, below, unpack};
+
+const NODES: &[u8] = include_bytes!("../golden/metadata/nodes.tar.zst");
+
+/// A node: its metadata dir and what its broker told.
+struct Node {
+    name: String,
+    dir: Files,
+    told: Value,
+}
+
+fn nodes() -> Vec<Node> {
+    let files = unpack(NODES);
+    let names: BTreeSet<_> = files.keys().filter_map(|it| it.split('/').next()).collect();
+    names
+        .into_iter()
+        .map(|name| Node {
+            name: name.to_owned(),
+            dir: below(&files, &format!("{name}/__cluster_metadata-0/")),
+            told: serde_json::from_slice(&files[&format!("{name}/told.json")]).unwrap(),
+        })
+        .collect()
+}
+
+fn fold(dir: &Files, limit: Option<i64>) -> FoldedDir {
+    let names: Vec<_> = dir.keys().cloned().collect();
+    fold_dir(&names, limit.map(Offset), |name| {
+        Ok::<_, ()>(dir[name].clone())
+    })
+    .unwrap()
+    .unwrap()
+}
+
+/// Returns the image as the broker knew it when it was asked.
+fn image_when_told(node: &Node) -> MetadataImage {
+    let high_watermark = node.told["quorum"]["highWatermark"].as_i64().unwrap();
+    let folded = fold(&node.dir, Some(high_watermark));
+    assert_eq!(folded.findings, [], "{}", node.name);
+    assert_eq!(folded.given_up, [], "{}", node.name);
+    folded.image
+}
+
+#[test]
+fn topics_and_replicas_are_those_that_the_broker_told() {
+    for node in nodes() {
+        let image = image_when_told(&node);
+        let topics = node.told["topics"].as_object().unwrap();
+        let names: Vec<_> = image.topics().map(|(name, _)| name).collect();
+        assert_eq!(names, topics.keys().collect::<Vec<_>>(), "{}", node.name);
+        for (name, topic) in topics {
+            let found = image.topic(name).unwrap();
+            assert_eq!(found.topic_id.to_string(), topic["topic_id"], "{name}");
+            assert_eq!(image.topic_name(found.topic_id), Some(name.as_str()));
+            for told in topic["partitions"].as_array().unwrap() {
+                let number = i32::try_from(told["p"].as_i64().unwrap()).unwrap();
+                let found = image.partition(&TopicPartition::new(name, number)).unwrap();
+                let ids =
+                    |key: &str| -> Vec<i32> { serde_json::from_value(told[key].clone()).unwrap() };
+                assert_eq!(found.replicas, ids("replicas"), "{name}-{number}");
+                assert_eq!(found.isr, ids("isr"), "{name}-{number}");
+                assert_eq!(
+                    found.leader.map(i64::from),
+                    told["leader"].as_i64(),
+                    "{name}-{number}"
+                );
+                let epoch = found.leader_epoch.0;
+                assert_eq!(
+                    Some(i64::from(epoch)),
+                    told["leader_epoch"].as_i64(),
+                    "{name}-{number}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn features_and_log_dirs_are_those_that_the_broker_told() {
+    for node in nodes() {
+        let image = image_when_told(&node);
+        for feature in node.told["features"].as_array().unwrap() {
+            let level = feature[1].as_i64().unwrap();
+            let found = image.feature(feature[0].as_str().unwrap());
+            assert_eq!(found.map(i64::from), Some(level), "{} {feature}", node.name);
+        }
+        let told = node.told["directory_ids"].as_object().unwrap();
+        let mut told: Vec<_> = told
+            .values()
+            .map(|id| id.as_str().unwrap().to_owned())
+            .collect();
+        let broker = image.broker(1).unwrap();
+        let mut found: Vec<_> = broker.log_dirs.iter().map(ToString::to_string).collect();
+        told.sort();
+        found.sort();
+        assert_eq!(found, told, "{}", node.name);
+        assert!(!broker.fenced);
+    }
+}
+
+fn server_properties(node: &Node) -> BTreeMap<String, String> {
+    let text = node.told["server_properties"].as_str().unwrap();
+    let entries = Properties::parse(text.as_bytes()).unwrap().entries;
+    entries.into_iter().map(|it| (it.key, it.value)).collect()
+}
+
+fn source_number(source: ConfigSource) -> i64 {
+    match source {
+        ConfigSource::Topic => 1,
+        ConfigSource::Broker => 2,
+        ConfigSource::AllBrokers => 3,
+        ConfigSource::Static => 4,
+        ConfigSource::Default => 5,
+    }
+}
+
+/// Returns every setting as text, by the topic's key.
+fn as_text(config: &LogConfig) -> Vec<(&'static str, String, ConfigSource)> {
+    fn one<T: ToString>(
+        key: &'static str,
+        found: &LogConfigValue<T>,
+    ) -> (&'static str, String, ConfigSource) {
+        (key, found.value.to_string(), found.source)
+    }
+    let policy = match config.cleanup_policy.value {
+        CleanupPolicy::Delete => "delete",
+        CleanupPolicy::Compact => "compact",
+        CleanupPolicy::CompactDelete => "compact,delete",
+        CleanupPolicy::Nothing => "",
+    };
+    vec![
+        one("index.interval.bytes", &config.index_interval_bytes),
+        one("segment.index.bytes", &config.segment_index_bytes),
+        one(config.segment_bytes.key, &config.segment_bytes),
+        one("preallocate", &config.preallocate),
+        one("segment.ms", &config.segment_ms),
+        one("segment.jitter.ms", &config.segment_jitter_ms),
+        one("retention.ms", &config.retention_ms),
+        one("retention.bytes", &config.retention_bytes),
+        one("file.delete.delay.ms", &config.file_delete_delay_ms),
+        (
+            "cleanup.policy",
+            policy.to_owned(),
+            config.cleanup_policy.source,
+        ),
+        one("min.insync.replicas", &config.min_insync_replicas),
+        one("delete.retention.ms", &config.delete_retention_ms),
+        one("min.compaction.lag.ms", &config.min_compaction_lag_ms),
+        one("max.compaction.lag.ms", &config.max_compaction_lag_ms),
+        one(
+            "min.cleanable.dirty.ratio",
+            &config.min_cleanable_dirty_ratio,
+        ),
+        one("remote.storage.enable", &config.remote_storage_enable),
+    ]
+}
+
+#[test]
+fn each_setting_of_each_topic_has_the_value_and_the_source_that_the_broker_told() {
+    let mut compared = BTreeSet::new();
+    for node in nodes() {
+        let image = image_when_told(&node);
+        let server_properties = server_properties(&node);
+        let levels = ConfigLevels {
+            image: Some(&image),
+            broker_id: Some(1),
+            server_properties: &server_properties,
+            moment: ConfigMoment::Running,
+        };
+        let configs = node.told["configs"].as_object().unwrap();
+        for (resource, told) in configs {
+            let Some(topic) = resource.strip_prefix("topic ") else {
+                continue;
+            };
+            let told = told.as_object().unwrap();
+            for (key, value, source) in as_text(&LogConfig::resolve(topic, &levels).unwrap()) {
+                let Some(told) = told.get(key) else {
+                    // Only what differs from the built-in default was recorded.
+                    assert_eq!(source, ConfigSource::Default, "{} {topic} {key}", node.name);
+                    continue;
+                };
+                compared.insert(format!("{key} {source}"));
+                assert_eq!(value, told["value"], "{} {topic} {key}", node.name);
+                // The broker does not find log.roll.hours again.
+                if key != "segment.ms" {
+                    assert_eq!(
+                        source_number(source),
+                        told["source"],
+                        "{} {topic} {key}",
+                        node.name
+                    );
+                }
+            }
+        }
+    }
+    assert!(compared.len() >= 10, "{compared:?}");
+}
+
+#[test]
+fn a_topic_deleted_before_the_crash_is_gone_from_the_whole_log() {
+    for node in nodes() {
+        let folded = fold(&node.dir, None);
+        let deleted = node.told["deleted_just_before_the_crash"]
+            .as_array()
+            .unwrap();
+        assert_eq!(deleted.is_empty(), !node.name.ends_with("crashed"));
+        for topic in deleted {
+            let topic = topic[0].as_str().unwrap();
+            assert_eq!(folded.image.topic(topic), None, "{}", node.name);
+            assert_eq!(
+                folded.image.topic_configs(topic).count(),
+                0,
+                "{}",
+                node.name
+            );
+        }
+        let told_at = node.told["at_ms"].as_i64().unwrap();
+        let age = folded.image.timestamp.0 - told_at;
+        assert!(age.abs() < 10_000, "{} {age}", node.name);
+    }
+}
+
+#[test]
+fn the_log_alone_and_each_snapshot_with_the_log_give_one_image() {
+    for node in nodes() {
+        let whole = fold(&node.dir, None);
+        assert!(whole.snapshot.is_some());
+        let mut dir = node.dir.clone();
+        while let Some(name) = fold(&dir, None).snapshot {
+            dir.remove(&name);
+            assert_eq!(fold(&dir, None).image, whole.image, "{} {name}", node.name);
+        }
+    }
+}
+
+#[test]
+fn a_damaged_snapshot_gives_way_to_an_older_one() {
+    for node in nodes() {
+        let whole = fold(&node.dir, None);
+        let newest = whole.snapshot.unwrap();
+        let mut dir = node.dir.clone();
+        let bytes = dir.get_mut(&newest).unwrap();
+        bytes[100] ^= 1;
+        let damaged = fold(&dir, None);
+        assert_eq!(damaged.image, whole.image);
+        assert_eq!(damaged.given_up[0].0, newest);
+        let bytes = dir.get_mut(&newest).unwrap();
+        bytes[100] ^= 1;
+        bytes.truncate(bytes.len() - 1);
+        assert_eq!(fold(&dir, None).image, whole.image);
+    }
+}
+
+#[test]
+fn a_log_that_begins_behind_the_snapshot_is_a_gap_and_one_of_an_older_epoch_is_left_out() {
+    let node = nodes().pop().unwrap();
+    let log = "00000000000000000000.log";
+    let mut dir = node.dir.clone();
+    let mut bytes = dir.remove(log).unwrap();
+    bytes.drain(..first_batch(&bytes));
+    dir.retain(|name, _| !name.ends_with(".checkpoint"));
+    dir.insert("00000000000000000001.log".to_owned(), bytes);
+    assert!(matches!(
+        fold(&dir, None).findings[0],
+        FoldFinding::Gap { .. }
+    ));
+
+    let mut dir = node.dir.clone();
+    let snapshot = dir
+        .remove("00000000000000000199-0000000001.checkpoint")
+        .or_else(|| dir.remove("00000000000000000205-0000000001.checkpoint"));
+    dir.retain(|name, _| name == log);
+    dir.insert(
+        "00000000000000000007-0000000009.checkpoint".to_owned(),
+        snapshot.unwrap(),
+    );
+    let image = fold(&dir, None).image;
+    assert_eq!(
+        (image.next_offset, image.epoch),
+        (Offset(7), LeaderEpoch(9))
+    );
+}
+
+fn first_batch(bytes: &[u8]) -> usize {
+    12 + usize::try_from(u32::from_be_bytes(bytes[8..12].try_into().unwrap())).unwrap()
+}
