@@ -66,6 +66,8 @@ pub enum FindingCode {
     CheckpointMalformed,
     /// `partition.metadata` is missing, empty or malformed.
     PartitionMetadata,
+    /// A `.swap` that would replace its originals does not hold good batches to its end.
+    SwapIncomplete,
     /// A leftover of a deletion, a compaction or a split.
     Leftover,
     /// A name that Kafka does not accept where it lies.

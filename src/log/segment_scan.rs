@@ -153,8 +153,8 @@ pub struct SegmentScan {
     pub producers: Option<Vec<ProducerEvent>>,
     /// The offset behind the last good batch of magic 2; `None` if there is none.
     pub producer_end: Option<Offset>,
-    /// The position of the first compressed message of magic 0 or 1.
-    pub compressed_legacy: Option<Position>,
+    /// The position of the first compressed message of magic 0 or 1 that does not decompress although its CRC is right.
+    pub bad_wrapper: Option<Position>,
     /// What follows `valid_up_to`; `None` at the file's end.
     pub tail: Option<TailReport>,
 }

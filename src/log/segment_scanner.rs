@@ -8,8 +8,9 @@ use super::segment_scan::{RebuiltIndex, ScanStop, SegmentScan};
 use super::tail_search::TailSearch;
 use crate::format::batch::{Frame, FrameEnd, HEADER_UP_TO_MAGIC, frame};
 use crate::format::checksum::{crc32, crc32c, crc32c_append};
+use crate::format::compression::Compression;
 use crate::format::control_record::ControlError;
-use crate::format::legacy_message::LegacyHeader;
+use crate::format::legacy_message::{LegacyHeader, base_offset};
 use crate::format::record_batch::{BatchHeader, HEADER_LEN};
 use crate::terms::{LeaderEpoch, Offset, Position, Timestamp};
 
@@ -17,6 +18,8 @@ use crate::terms::{LeaderEpoch, Offset, Position, Timestamp};
 const STREAM_ABOVE: u64 = 1 << 20;
 /// Control batches and old messages are read whole, up to this size.
 const WHOLE_UP_TO: u64 = 64 << 20;
+/// The most that one compressed message may unfold to.
+const MAX_UNWRAPPED: usize = 256 << 20;
 /// Where a batch of magic 2 begins to be covered by its checksum.
 const CHECKED_FROM: usize = 21;
 /// The lowest position of a segment file that an index entry can name no more.
@@ -57,7 +60,7 @@ pub struct SegmentScanner {
     records: u64,
     epochs: Vec<EpochStart>,
     highest_epoch: LeaderEpoch,
-    compressed_legacy: Option<Position>,
+    bad_wrapper: Option<Position>,
     tail: Option<super::TailReport>,
 }
 
@@ -81,7 +84,7 @@ impl SegmentScanner {
             records: 0,
             epochs: Vec::new(),
             highest_epoch: LeaderEpoch(-1),
-            compressed_legacy: None,
+            bad_wrapper: None,
             tail: None,
         }
     }
@@ -122,7 +125,7 @@ impl SegmentScanner {
             epochs: self.epochs,
             producers: self.producers.finish(),
             producer_end: self.producer_end,
-            compressed_legacy: self.compressed_legacy,
+            bad_wrapper: self.bad_wrapper,
             tail: self.tail,
         }
     }
@@ -270,8 +273,8 @@ impl SegmentScanner {
         if !self.index_batch(frame.offset, header.timestamp) {
             return;
         }
-        if header.attributes & 0x07 != 0 && self.compressed_legacy.is_none() {
-            self.compressed_legacy = Some(Position(self.position));
+        if self.bad_wrapper.is_none() && is_bad_wrapper(&header, message) {
+            self.bad_wrapper = Some(Position(self.position));
         }
         self.accept(frame.size, frame.offset, 1);
     }
@@ -360,6 +363,12 @@ impl SegmentScanner {
             Phase::Done
         };
     }
+}
+
+/// Says whether a compressed message cannot be taken apart, which brokers from 4.1 on do when they look up an offset.
+fn is_bad_wrapper(header: &LegacyHeader, message: &[u8]) -> bool {
+    !matches!(header.compression(), Ok(Compression::None))
+        && base_offset(message, MAX_UNWRAPPED).is_err()
 }
 
 impl SegmentParser for SegmentScanner {

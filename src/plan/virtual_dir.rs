@@ -130,6 +130,21 @@ impl VirtualDir {
         self.files.insert(name.to_owned(), file);
     }
 
+    /// Returns the name on disk of the bytes that `name` stands for.
+    pub(super) fn source(&self, name: &str) -> Option<&str> {
+        match self.files.get(name)? {
+            VirtualFile::OnDisk { source, .. } => Some(source),
+            VirtualFile::New(_) => None,
+        }
+    }
+
+    /// Gives a file another name; what had that name is gone.
+    pub(super) fn rename(&mut self, from: &str, to: &str) {
+        if let Some(file) = self.files.remove(from) {
+            self.files.insert(to.to_owned(), file);
+        }
+    }
+
     fn insert(&mut self, name: &str, file: VirtualFile) -> Result<(), NotAFile> {
         if self.taken.contains(name) {
             return Err(NotAFile(name.to_owned()));

@@ -44,7 +44,7 @@ pub(super) struct Facts {
     files: HashMap<String, Option<Vec<u8>>>,
     scans: HashMap<Offset, SegmentScan>,
     replays: HashMap<ReplayRequest, Replayed>,
-    walk: Option<Walked>,
+    walks: HashMap<WalkRequest, Walked>,
 }
 
 impl Facts {
@@ -60,8 +60,8 @@ impl Facts {
         self.replays.insert(request.clone(), replayed);
     }
 
-    pub(super) fn add_walk(&mut self, walked: Walked) {
-        self.walk = Some(walked);
+    pub(super) fn add_walk(&mut self, request: &WalkRequest, walked: Walked) {
+        self.walks.insert(request.clone(), walked);
     }
 
     /// Returns a file's bytes; `None` if it is gone from disk.
@@ -85,9 +85,10 @@ impl Facts {
     }
 
     pub(super) fn walk(&self, request: WalkRequest) -> Result<&Walked, Interrupt> {
-        self.walk
-            .as_ref()
-            .ok_or(Interrupt::Need(Need::Walk(request)))
+        match self.walks.get(&request) {
+            Some(walked) => Ok(walked),
+            None => Err(Interrupt::Need(Need::Walk(request))),
+        }
     }
 
     /// Drops what was used up, to bound the memory of a long log.

@@ -129,8 +129,8 @@ impl Recovery {
         let index = name_of(base, FileKind::Index);
         let mut from = Position(0);
         if state.dir.get(&index).is_some_and(|file| file.len() > 0) {
-            let bytes = self.facts.file(&index)?.unwrap_or_default();
-            let last = offset_index::decode(bytes).next_back();
+            let bytes = self.bytes(state, &index)?;
+            let last = offset_index::decode(&bytes).next_back();
             from = Position(
                 last.and_then(|entry| u64::try_from(entry.position).ok())
                     .unwrap_or(0),
@@ -139,7 +139,7 @@ impl Recovery {
         let file = name_of(base, FileKind::Log);
         let request = WalkRequest {
             base_offset: base,
-            file: file.clone(),
+            file: state.source_of(&file),
             len: segment.len,
             from,
         };

@@ -1,6 +1,6 @@
-//! Temporary files, the epoch file, and the segments as they are opened (`LogLoader.load`, passes 1 to 4).
+//! The small files of a log, and its segments as they are opened (`LogLoader.load`, pass 4).
 
-use super::facts::{Interrupt, not_supported, refused};
+use super::facts::{Interrupt, refused};
 use super::recover::Recovered;
 use super::state::{Phase, Segment, State, name_of};
 use super::{Recovery, producers};
@@ -22,39 +22,23 @@ enum Broken {
 }
 
 impl Recovery {
-    /// Reads the small files, removes what Kafka takes for temporary, lists the segments.
+    /// Reads the small files, clears away what is temporary, lists the segments.
     pub(super) fn begin(&self, state: &mut State) -> Result<(), Interrupt> {
         self.check_partition_metadata(state)?;
         self.load_epochs(state)?;
         state.listed_snapshots = producers::list_snapshots(&state.dir)?;
-        let names: Vec<String> = state.dir.names().map(str::to_owned).collect();
-        for name in names {
-            match PartitionFile::parse(&name) {
-                PartitionFile::Deleted => {
-                    let text = "a file that was scheduled for deletion; a boot removes it";
-                    state.findings.push(
-                        Finding::new(FindingCode::Leftover, Severity::Routine, text)
-                            .file(name.clone()),
-                    );
-                    state.dir.remove(&name);
-                }
-                PartitionFile::Cleaned { .. } | PartitionFile::Swap { .. } => {
-                    return Err(not_supported(format!(
-                        "an interrupted compaction or split ({name})"
-                    )));
-                }
-                PartitionFile::BadNumber => {
-                    return Err(refused(format!(
-                        "the name of {name} has no offset where Kafka expects one"
-                    )));
-                }
+        self.remove_temporary(state)?;
+        state.log_files = state
+            .dir
+            .names()
+            .filter_map(|name| match PartitionFile::parse(name) {
                 PartitionFile::Segment {
                     offset,
                     kind: FileKind::Log,
-                } => state.log_files.push((offset, name)),
-                _ => {}
-            }
-        }
+                } => Some((offset, name.to_owned())),
+                _ => None,
+            })
+            .collect();
         drop_orphaned_indexes(state);
         state.phase = Phase::Load(0);
         Ok(())
@@ -219,8 +203,8 @@ impl Recovery {
         if state.dir.get(&txn).is_none_or(|file| file.len() == 0) {
             return Ok(Broken::No);
         }
-        let bytes = self.facts.file(&txn)?.unwrap_or_default();
-        for entry in txn_index::decode(bytes) {
+        let bytes = self.bytes(state, &txn)?;
+        for entry in txn_index::decode(&bytes) {
             let bad_version = if self.inputs.version >= KafkaVersion::new(4, 4, 0) {
                 entry.version != 0
             } else {

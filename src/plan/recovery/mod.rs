@@ -12,14 +12,17 @@ mod producers;
 mod recover;
 mod state;
 mod steps;
+mod swap;
 mod words;
 
 pub use need::{Need, ReplayRequest, ScanRequest, WalkRequest};
 
+use std::borrow::Cow;
+
 use facts::{Facts, Interrupt};
 use state::{Phase, State};
 
-use super::virtual_dir::{DirEntry, VirtualDir};
+use super::virtual_dir::{DirEntry, VirtualDir, VirtualFile};
 use super::{Ask, PartitionPlan, RecoveryInputs, Verdict};
 use crate::format::file_name::DirName;
 use crate::log::{Finding, FindingCode, Replayed, SegmentScan, Severity, Walked};
@@ -89,6 +92,21 @@ impl Recovery {
         Need::Done
     }
 
+    /// Returns the bytes that a name of the virtual dir stands for; none if it stands for nothing.
+    fn bytes(&self, state: &State, name: &str) -> Result<Cow<'_, [u8]>, Interrupt> {
+        match state.dir.get(name) {
+            Some(VirtualFile::New(content)) => Ok(Cow::Owned(
+                content.bytes.as_deref().unwrap_or_default().to_vec(),
+            )),
+            Some(VirtualFile::OnDisk { source, len }) => {
+                let bytes = self.facts.file(source)?.unwrap_or_default();
+                let len = usize::try_from(*len).unwrap_or(usize::MAX);
+                Ok(Cow::Borrowed(bytes.get(..len).unwrap_or(bytes)))
+            }
+            None => Ok(Cow::Borrowed(&[])),
+        }
+    }
+
     /// Answers [`Need::Read`]; `None` if the file is not there any more.
     pub fn supply_file(&mut self, file: &str, bytes: Option<Vec<u8>>) {
         self.facts.add_file(file, bytes);
@@ -105,8 +123,8 @@ impl Recovery {
     }
 
     /// Answers [`Need::Walk`].
-    pub fn supply_walk(&mut self, walked: Walked) {
-        self.facts.add_walk(walked);
+    pub fn supply_walk(&mut self, request: &WalkRequest, walked: Walked) {
+        self.facts.add_walk(request, walked);
     }
 
     /// Returns the plan, once [`Recovery::next`] returned [`Need::Done`].
@@ -121,6 +139,8 @@ impl Recovery {
                 &self.state.dir,
                 &steps::Order {
                     repaired: &self.state.repaired,
+                    invalid_swaps: &self.state.invalid_swaps,
+                    swap_range: self.state.swap_range,
                     first_read: self
                         .state
                         .repaired

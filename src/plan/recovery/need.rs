@@ -12,6 +12,10 @@ pub struct ScanRequest {
     pub file: String,
     /// The `.log`'s length in bytes, as listed.
     pub len: u64,
+    /// The file on disk that the rebuilt offset index may equal.
+    pub offset_index_file: Option<String>,
+    /// The file on disk that the rebuilt time index may equal.
+    pub time_index_file: Option<String>,
     /// Where index entries fall.
     pub limits: SegmentLimits,
 }
@@ -32,7 +36,7 @@ pub struct ReplayRequest {
 }
 
 /// The last segment's end, by its headers from `from` on (`NextOffsetWalk`, Kafka's `readNextOffset`).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct WalkRequest {
     /// The segment's base offset.
     pub base_offset: Offset,

@@ -129,7 +129,7 @@ impl<'a> Producers<'a> {
                 } else {
                     Offset(i64::MAX)
                 };
-                self.replay(base, &segment, from, to)?;
+                self.replay(state, base, &segment, from, to)?;
             }
         }
         self.map_end = target;
@@ -138,6 +138,7 @@ impl<'a> Producers<'a> {
 
     fn replay(
         &mut self,
+        state: &State,
         base: Offset,
         segment: &Segment,
         from: Offset,
@@ -146,7 +147,7 @@ impl<'a> Producers<'a> {
         let file = name_of(base, FileKind::Log);
         let request = ReplayRequest {
             base_offset: base,
-            file: file.clone(),
+            file: state.source_of(&file),
             len: segment.len,
             from,
             to,
@@ -195,7 +196,11 @@ impl<'a> Producers<'a> {
                 Some(VirtualFile::New(content)) => {
                     producer_snapshot::decode(content.bytes.as_deref().unwrap_or_default())
                 }
-                _ => producer_snapshot::decode(self.facts.file(&name)?.unwrap_or_default()),
+                _ => producer_snapshot::decode(
+                    self.facts
+                        .file(&state.source_of(&name))?
+                        .unwrap_or_default(),
+                ),
             };
             match decoded {
                 Ok(entries) => {

@@ -11,7 +11,7 @@ use crate::format::txn_index::AbortedTxn;
 use crate::log::{RebuiltIndex, ScanStop, SegmentScan};
 use crate::plan::virtual_dir::VirtualFile;
 use crate::plan::{AskReason, Content};
-use crate::terms::{Offset, Position};
+use crate::terms::{KafkaVersion, Offset, Position};
 
 /// What became of a segment that was read.
 pub(super) enum Recovered {
@@ -64,12 +64,12 @@ impl Recovery {
         let log_start = self.inputs.log_start_or_zero();
         let mut producers = Producers::open(&self.inputs, &self.facts, &state.dir)?;
         producers.rebuild(state, log_start, base, false)?;
-        let aborted = self.apply_events(&mut producers, scan, segment)?;
+        let aborted = self.apply_events(state, &mut producers, scan, segment)?;
         for entry in &scan.epochs {
             state.epochs.on_recovered_batch(*entry);
         }
         state.note_scan(scan);
-        self.check_stop(scan)?;
+        self.check_stop(state, scan)?;
         let txn = name_of(base, FileKind::TxnIndex);
         if state.dir.contains(&txn) || !aborted.is_empty() {
             state
@@ -127,13 +127,21 @@ impl Recovery {
 
     fn scan_request(&self, state: &State, base_offset: Offset) -> Option<ScanRequest> {
         let file = name_of(base_offset, FileKind::Log);
-        let Some(VirtualFile::OnDisk { len, .. }) = state.dir.get(&file) else {
+        let Some(VirtualFile::OnDisk { source, len }) = state.dir.get(&file) else {
             return None;
+        };
+        let side = |kind| {
+            state
+                .dir
+                .source(&name_of(base_offset, kind))
+                .map(str::to_owned)
         };
         Some(ScanRequest {
             base_offset,
-            file,
+            file: source.clone(),
             len: *len,
+            offset_index_file: side(FileKind::Index),
+            time_index_file: side(FileKind::TimeIndex),
             limits: self.inputs.config.limits(),
         })
     }
@@ -141,6 +149,7 @@ impl Recovery {
     /// Applies a scanned segment's events batch by batch; returns the aborted transactions.
     fn apply_events(
         &self,
+        state: &State,
         producers: &mut Producers<'_>,
         scan: &SegmentScan,
         segment: &Segment,
@@ -151,7 +160,7 @@ impl Recovery {
         } else {
             let request = ReplayRequest {
                 base_offset: scan.base_offset,
-                file: file.clone(),
+                file: state.source_of(&file),
                 len: scan.valid_up_to.0.min(segment.len),
                 from: Offset(i64::MIN),
                 to: Offset(i64::MAX),
@@ -179,27 +188,42 @@ impl Recovery {
     }
 
     /// Stops where a boot would, or where this release has no answer.
-    fn check_stop(&self, scan: &SegmentScan) -> Result<(), Interrupt> {
+    fn check_stop(&self, state: &State, scan: &SegmentScan) -> Result<(), Interrupt> {
         let file = name_of(scan.base_offset, FileKind::Log);
         match &scan.stop {
             ScanStop::Fatal { cause } => Err(refused(format!(
                 "{file} at position {}: {cause}",
                 scan.valid_up_to
             ))),
-            ScanStop::OffsetOverflow { last_offset } => self.overflow(scan, *last_offset),
-            _ if scan.compressed_legacy.is_some() => Err(not_supported(format!(
-                "compressed messages of magic 0 or 1 ({file})"
-            ))),
+            ScanStop::OffsetOverflow { last_offset } => self.overflow(state, scan, *last_offset),
+            _ => self.check_wrappers(scan, &file),
+        }
+    }
+
+    /// From 4.1 on a boot may unwrap a compressed message of magic 0 or 1 when it looks for the log's end.
+    fn check_wrappers(&self, scan: &SegmentScan, file: &str) -> Result<(), Interrupt> {
+        match scan.bad_wrapper {
+            Some(position) if self.inputs.version >= KafkaVersion::new(4, 1, 0) => {
+                Err(not_supported(format!(
+                    "a compressed message of magic 0 or 1 that does not decompress, at position {position} of {file}: a \
+                 boot dies of it if it looks up an offset there"
+                )))
+            }
             _ => Ok(()),
         }
     }
 
     /// A real overflow is split by Kafka; one that the last batch does not confirm kills the boot.
-    fn overflow(&self, scan: &SegmentScan, last_offset: Offset) -> Result<(), Interrupt> {
+    fn overflow(
+        &self,
+        state: &State,
+        scan: &SegmentScan,
+        last_offset: Offset,
+    ) -> Result<(), Interrupt> {
         let file = name_of(scan.base_offset, FileKind::Log);
         let request = WalkRequest {
             base_offset: scan.base_offset,
-            file: file.clone(),
+            file: state.source_of(&file),
             len: scan.file_len,
             from: Position(0),
         };

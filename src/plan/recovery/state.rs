@@ -73,6 +73,10 @@ pub(super) struct State {
     pub(super) scan_bytes: u64,
     /// The first unflushed segment, where there is one to read.
     pub(super) first_read: Option<Offset>,
+    /// Swaps that belong to an incomplete set.
+    pub(super) invalid_swaps: BTreeSet<String>,
+    /// The offsets, from inclusive to exclusive, whose files a completed swap replaces.
+    pub(super) swap_range: Option<(Offset, Offset)>,
     /// Segments below the recovery point that are read because an index is missing or corrupt.
     pub(super) repaired: BTreeSet<Offset>,
 }
@@ -93,6 +97,8 @@ impl State {
             log_end_offset: None,
             scan_bytes: 0,
             first_read: None,
+            invalid_swaps: BTreeSet::new(),
+            swap_range: None,
             repaired: BTreeSet::new(),
         }
     }
@@ -123,6 +129,11 @@ impl State {
         if self.listed_snapshots.remove(&base) {
             self.dir.remove(&name_of(base, FileKind::Snapshot));
         }
+    }
+
+    /// Returns the name on disk of a file of the virtual dir.
+    pub(super) fn source_of(&self, name: &str) -> String {
+        self.dir.source(name).unwrap_or(name).to_owned()
     }
 
     /// Takes what a scan said into the segment's summary.

@@ -8,7 +8,8 @@ use crate::plan::{Quarantine, Step, StepAction};
 use crate::terms::Offset;
 
 /// When a step runs. A boot on a half-done dir starts from the same recovery point, so later segments go before the
-/// cut they follow from, and from the last one down. Snapshots behind the first segment that a boot reads may come in
+/// cut they follow from, and from the last one down. Originals go before the swap that
+/// replaces them is renamed, and what Kafka makes for a swap without an index is there before. Snapshots behind the first segment that a boot reads may come in
 /// any order, for it removes them all; those at or below it come after them, ascending, as each is made from the one
 /// before. An index whose absence makes a boot read its segment comes after the snapshots that such a boot would write.
 /// The epoch file comes last, since a boot adds to it only what is higher than all it knows; but where a boot deletes
@@ -18,6 +19,8 @@ enum Turn {
     Leftovers,
     EpochsOfDeletedLog,
     Segments,
+    SwapIndexes,
+    Renames,
     Cuts,
     Indexes,
     OldSnapshots,
@@ -31,6 +34,10 @@ enum Turn {
 pub(super) struct Order<'a> {
     /// Segments that are read only because an index is missing or corrupt.
     pub(super) repaired: &'a BTreeSet<Offset>,
+    /// Swaps of an incomplete set.
+    pub(super) invalid_swaps: &'a BTreeSet<String>,
+    /// The offsets that a completed swap replaces, from inclusive to exclusive.
+    pub(super) swap_range: Option<(Offset, Offset)>,
     /// The first segment that a boot reads.
     pub(super) first_read: Option<Offset>,
     /// Whether a boot deletes the whole log.
@@ -44,10 +51,39 @@ pub(super) fn steps(listing: &[DirEntry], dir: &VirtualDir, order: &Order<'_>) -
         .filter(|entry| entry.kind == EntryKind::File)
         .map(|entry| (entry.stamp.name.as_str(), entry.stamp.len))
         .collect();
+    let renamed: BTreeMap<&str, (&str, u64)> = dir
+        .iter()
+        .filter_map(|(name, file)| match file {
+            VirtualFile::OnDisk { source, len } if source != name => {
+                Some((source.as_str(), (name, *len)))
+            }
+            _ => None,
+        })
+        .collect();
     let mut steps = Vec::new();
+    for (source, (name, len)) in &renamed {
+        if let Some(from) = on_disk.get(source).filter(|from| *from > len) {
+            steps.push(step(
+                name,
+                StepAction::SetLen {
+                    from: *from,
+                    to: *len,
+                },
+            ));
+        }
+    }
     for (name, len) in &on_disk {
         let action = match dir.get(name) {
-            None => StepAction::Remove { len: *len },
+            None => match renamed.get(name) {
+                Some((to, _)) => StepAction::Rename {
+                    to: (*to).to_owned(),
+                },
+                None => StepAction::Remove { len: *len },
+            },
+            // Another file takes this one's name.
+            Some(VirtualFile::OnDisk { source, .. }) if source != name => {
+                StepAction::Remove { len: *len }
+            }
             Some(VirtualFile::OnDisk { len: to, .. }) if to == len => continue,
             Some(VirtualFile::OnDisk { len: to, .. }) => StepAction::SetLen {
                 from: *len,
@@ -97,6 +133,10 @@ fn step(name: &str, action: StepAction) -> Step {
         Some(FileKind::Snapshot) => (Quarantine::Keep, "producers differ"),
         Some(_) if removes => (Quarantine::Regenerable, "its segment is gone"),
         Some(_) => (Quarantine::Regenerable, "rebuilt from the log"),
+        None if matches!(action, StepAction::Rename { .. }) => {
+            (Quarantine::Regenerable, "a boot completes this swap")
+        }
+        None if removes => (Quarantine::Regenerable, "a leftover of Kafka's own"),
         None if name.ends_with(".deleted") => {
             (Quarantine::Regenerable, "scheduled for deletion by Kafka")
         }
@@ -119,22 +159,22 @@ impl Order<'_> {
     /// Returns the key that sorts the steps.
     fn key(&self, step: &Step) -> (Turn, i64, u8) {
         let PartitionFile::Segment { offset, kind } = PartitionFile::parse(&step.file) else {
-            let turn = match () {
-                () if step.file.ends_with(".deleted") => Turn::Leftovers,
-                () if self.deletes_log => Turn::EpochsOfDeletedLog,
-                () => Turn::Epochs,
-            };
-            return (turn, 0, 0);
+            return self.key_of_other(step);
         };
         let removes = matches!(step.action, StepAction::Remove { .. });
         let is_new = matches!(step.action, StepAction::Write { replaces: None, .. });
+        let writes = matches!(step.action, StepAction::Write { .. });
         let turn = match kind {
+            FileKind::Snapshot if removes && self.is_swapped(offset) => Turn::Segments,
             FileKind::Snapshot if removes => Turn::OldSnapshots,
             FileKind::Snapshot if self.first_read.is_some_and(|first| offset > first) => {
                 Turn::NewerSnapshots
             }
             FileKind::Snapshot => Turn::OlderSnapshots,
             _ if removes => Turn::Segments,
+            FileKind::Index | FileKind::TimeIndex if writes && self.is_swapped(offset) => {
+                Turn::SwapIndexes
+            }
             FileKind::Log if is_new => Turn::NewIndexes,
             FileKind::Log => Turn::Cuts,
             // What made a boot read this segment stays until all that follows from it is done.
@@ -159,5 +199,30 @@ impl Order<'_> {
             },
             rank,
         )
+    }
+
+    fn is_swapped(&self, offset: Offset) -> bool {
+        self.swap_range
+            .is_some_and(|(from, to)| from <= offset && offset < to)
+    }
+
+    /// Returns the key of a step on a file that is bound to no segment by its name.
+    fn key_of_other(&self, step: &Step) -> (Turn, i64, u8) {
+        match PartitionFile::parse(&step.file) {
+            // Without the `.cleaned` an incomplete swap would look complete.
+            PartitionFile::Swap { .. } if self.invalid_swaps.contains(&step.file) => {
+                (Turn::Leftovers, 0, 0)
+            }
+            // A boot that finds the log renamed renames the rest; one that finds only the log still to be renamed would
+            // remove indexes that were renamed before it.
+            PartitionFile::Swap { offset, kind } => {
+                let is_log = kind == Some(FileKind::Log);
+                (Turn::Renames, offset.0, if is_log { 0 } else { 1 })
+            }
+            PartitionFile::Cleaned { .. } => (Turn::Leftovers, 0, 1),
+            PartitionFile::Deleted => (Turn::Leftovers, 0, 2),
+            _ if self.deletes_log => (Turn::EpochsOfDeletedLog, 0, 0),
+            _ => (Turn::Epochs, 0, 0),
+        }
     }
 }

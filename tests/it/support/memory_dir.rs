@@ -57,7 +57,7 @@ impl MemoryDir {
                 Need::Walk(request) => {
                     let mut walk = NextOffsetWalk::new(request.from, request.len);
                     feed(&mut walk, self.bytes(&request.file));
-                    recovery.supply_walk(walk.finish());
+                    recovery.supply_walk(&request, walk.finish());
                 }
             }
         }
