@@ -1,16 +1,14 @@
-//! Bytes of snapshots and of the metadata log, folded into an image.
+//! Batches of a snapshot and of the metadata log, folded into an image.
 //!
 //! The order is Kafka's: the newest whole snapshot, then every batch of the log from the snapshot's end on. Records
 //! between the begin and the end of a metadata transaction count together or not at all.
 
 use crate::cluster::image::MetadataImage;
 use crate::format::FormatError;
-use crate::format::batch::{FrameEnd, frame};
 use crate::format::control_record::ControlType;
-use crate::format::file_name::{FileKind, PartitionFile};
 use crate::format::metadata_record::{MetadataRecord, RecordType, decode_snapshot_header};
 use crate::format::record::{Record, Records, plain_records};
-use crate::format::record_batch::{Batch, BatchHeader, UncheckedBatch};
+use crate::format::record_batch::{Batch, BatchHeader};
 use crate::terms::{LeaderEpoch, Offset};
 
 /// The most plain bytes of one batch; the controller writes at most 8 MiB.
@@ -98,59 +96,54 @@ impl ImageFold {
         }
     }
 
-    /// Folds a snapshot of `end_offset` and `epoch`, as its name says; call first, if at all.
+    /// Folds a batch of a snapshot; all of one snapshot come first, if there is one.
+    pub fn snapshot_batch(&mut self, batch: &Batch<'_>) {
+        self.records(batch, true);
+    }
+
+    /// Ends the snapshot of `end_offset` and `epoch`, as its name says.
     ///
-    /// Returns whether the snapshot is whole, that is ends in its footer. One that is not must not be used: start anew.
-    pub fn snapshot(
-        &mut self,
-        bytes: &[u8],
-        end_offset: Offset,
-        epoch: LeaderEpoch,
-    ) -> Result<bool, FoldError> {
-        self.saw_footer = false;
-        let limit = self.limit.take();
-        // Offsets in a snapshot are its own.
-        let folded = for_each_batch(bytes, |batch| self.records(batch, true));
-        self.limit = limit;
+    /// Returns whether it was whole, that is ended in its footer. One that was not must not be used: start anew.
+    pub fn end_snapshot(&mut self, end_offset: Offset, epoch: LeaderEpoch) -> bool {
         self.transaction = None;
-        folded?;
         self.image.next_offset = end_offset;
         self.image.epoch = epoch;
         self.snapshot_epoch = Some(epoch);
-        Ok(self.saw_footer)
+        self.saw_footer
     }
 
-    /// Folds the bytes of a segment of the log; call in the order of the segments.
-    ///
-    /// An error says where the rest is left out: no later segment must follow. A torn end is none.
-    pub fn segment(&mut self, bytes: &[u8]) -> Result<(), FoldError> {
-        for_each_batch(bytes, |batch| {
-            let header = batch.header();
-            let is_older = Some(header.partition_leader_epoch) < self.snapshot_epoch;
-            let is_known = header.last_offset() < self.image.next_offset;
-            let is_beyond = self
-                .limit
-                .is_some_and(|limit| header.last_offset() >= limit);
-            if is_older || is_known || is_beyond {
-                return;
-            }
-            let expected = self.image.next_offset;
-            if header.base_offset > expected {
-                self.found(FoldFinding::Gap {
-                    from: expected,
-                    to: header.base_offset,
-                });
-            }
-            self.records(batch, false);
-            self.image.next_offset = header.next_offset();
-            self.image.epoch = header.partition_leader_epoch;
-            self.image.timestamp = self.image.timestamp.max(header.max_timestamp);
-        })
+    /// Folds a batch of the log; they come in the order of the log, those before the snapshot's end too.
+    pub fn log_batch(&mut self, batch: &Batch<'_>) {
+        let header = batch.header();
+        let expected = self.image.next_offset;
+        let is_older = Some(header.partition_leader_epoch) < self.snapshot_epoch;
+        let is_known = header.last_offset() < expected;
+        let is_beyond = self
+            .limit
+            .is_some_and(|limit| header.last_offset() >= limit);
+        if is_older || is_known || is_beyond {
+            return;
+        }
+        if header.base_offset > expected {
+            self.found(FoldFinding::Gap {
+                from: expected,
+                to: header.base_offset,
+            });
+        }
+        self.records(batch, false);
+        self.image.next_offset = header.next_offset();
+        self.image.epoch = header.partition_leader_epoch;
+        self.image.timestamp = self.image.timestamp.max(header.max_timestamp);
     }
 
     /// Returns the oddities seen, and how many more were left out.
     pub fn findings(&self) -> (&[FoldFinding], u64) {
         (&self.findings, self.findings_left_out)
+    }
+
+    /// Returns the image so far.
+    pub fn image(&self) -> &MetadataImage {
+        &self.image
     }
 
     /// Returns the image. A transaction that has no end yet is not in it.
@@ -237,108 +230,4 @@ impl ImageFold {
             self.findings_left_out += 1;
         }
     }
-}
-
-/// Calls `f` for each batch of `bytes`, which begin with one; a torn end is the end.
-fn for_each_batch(bytes: &[u8], mut f: impl FnMut(&Batch<'_>)) -> Result<(), FoldError> {
-    let mut rest = bytes;
-    loop {
-        let position = (bytes.len() - rest.len()) as u64;
-        match frame(rest, rest.len() as u64) {
-            Err(FrameEnd::EndOfLog) => return Ok(()),
-            Err(FrameEnd::TooSmall { size }) => return Err(FoldError::TooSmall { position, size }),
-            Ok(frame) if frame.is_legacy() => return Err(FoldError::Corrupt { position }),
-            Ok(_) => {}
-        }
-        let corrupt = FoldError::Corrupt { position };
-        let (batch, tail) = UncheckedBatch::split_first(rest).map_err(|_| corrupt.clone())?;
-        f(&batch.check_crc().map_err(|_| corrupt)?);
-        rest = tail;
-    }
-}
-
-/// What the files of `__cluster_metadata-0` gave.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FoldedDir {
-    /// The image.
-    pub image: MetadataImage,
-    /// The snapshot that it begins with.
-    pub snapshot: Option<String>,
-    /// The oddities seen, at most a hundred.
-    pub findings: Vec<FoldFinding>,
-    /// How many more there were.
-    pub findings_left_out: u64,
-    /// Snapshots that are damaged or not whole, and the segment behind which the log was given up.
-    pub given_up: Vec<(String, FoldError)>,
-}
-
-/// Folds the dir `__cluster_metadata-0` that holds files of these `names`, of which `read` gives the bytes.
-///
-/// Returns `None` if there is neither a whole snapshot nor a segment. With `high_watermark`, records from it on are left
-/// out.
-pub fn fold_dir<E>(
-    names: &[String],
-    high_watermark: Option<Offset>,
-    mut read: impl FnMut(&str) -> Result<Vec<u8>, E>,
-) -> Result<Option<FoldedDir>, E> {
-    let empty = ImageFold {
-        limit: high_watermark,
-        ..ImageFold::default()
-    };
-    let mut snapshots = vec![];
-    let mut segments = vec![];
-    for name in names {
-        match PartitionFile::parse(name) {
-            PartitionFile::MetadataSnapshot { end_offset, epoch } => {
-                snapshots.push((end_offset, epoch, name));
-            }
-            PartitionFile::Segment {
-                offset,
-                kind: FileKind::Log,
-            } => segments.push((offset, name)),
-            _ => {}
-        }
-    }
-    snapshots.sort_unstable_by(|a, b| b.cmp(a));
-    segments.sort_unstable();
-
-    let mut fold = empty.clone();
-    let mut snapshot = None;
-    let mut given_up = vec![];
-    for (end_offset, epoch, name) in snapshots {
-        let is_beyond = high_watermark.is_some_and(|limit| end_offset > limit);
-        if is_beyond {
-            continue;
-        }
-        match fold.snapshot(&read(name)?, end_offset, epoch) {
-            Ok(true) => {
-                snapshot = Some(name.clone());
-                break;
-            }
-            Ok(false) => given_up.push((name.clone(), FoldError::NoFooter)),
-            Err(error) => given_up.push((name.clone(), error)),
-        }
-        fold = empty.clone();
-    }
-    if snapshot.is_none() && segments.is_empty() {
-        return Ok(None);
-    }
-    let next_bases = segments.iter().skip(1).map(|(base, _)| Some(*base));
-    let next_bases: Vec<_> = next_bases.chain([None]).collect();
-    for ((_, name), next_base) in segments.into_iter().zip(next_bases) {
-        if next_base.is_some_and(|next_base| next_base <= fold.image.next_offset) {
-            continue;
-        }
-        if let Err(error) = fold.segment(&read(name)?) {
-            given_up.push((name.clone(), error));
-            break;
-        }
-    }
-    Ok(Some(FoldedDir {
-        snapshot,
-        findings: fold.findings,
-        findings_left_out: fold.findings_left_out,
-        given_up,
-        image: fold.image,
-    }))
 }

@@ -11,11 +11,13 @@ mod config_key;
 mod fold;
 mod image;
 mod log_config;
+mod metadata_dir;
 
 pub use config_key::{ConfigKey, ConfigUnit};
-pub use fold::{FoldError, FoldFinding, FoldedDir, ImageFold, fold_dir};
+pub use fold::{FoldError, FoldFinding, ImageFold};
 pub use image::{BrokerImage, MetadataImage, PartitionImage, TopicImage};
 pub use log_config::{
     CleanupPolicy, ConfigLevels, ConfigMoment, ConfigSource, InvalidConfig, LogConfig,
     LogConfigValue,
 };
+pub use metadata_dir::{FoldedDir, fold_dir};

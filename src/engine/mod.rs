@@ -16,6 +16,7 @@ mod job;
 mod job_dir;
 mod job_run;
 mod job_spec;
+mod metadata_dir;
 mod plan_hash;
 mod plan_job;
 mod plan_spec;
@@ -31,6 +32,7 @@ pub use job::{
 };
 pub use job_run::run_job;
 pub use job_spec::{Confirmed, JobId, JobSpec, ParseJobIdError};
+pub use metadata_dir::read_metadata_dir;
 pub use plan_job::{PlanHandle, start_plan};
 pub use plan_spec::{Beside, LikeKafka, PlanSpec, Reading, TopicConfigs};
 pub use plan_store::{MadePlan, PlanStore, StoredPlan};

@@ -36,8 +36,9 @@ fn nodes() -> Vec<Node> {
 
 fn fold(dir: &Files, limit: Option<i64>) -> FoldedDir {
     let names: Vec<_> = dir.keys().cloned().collect();
-    fold_dir(&names, limit.map(Offset), |name| {
-        Ok::<_, ()>(dir[name].clone())
+    fold_dir(&names, limit.map(Offset), |name, position, count| {
+        let bytes = &dir[name][usize::try_from(position).unwrap()..];
+        Ok::<_, ()>(bytes[..count.min(bytes.len())].to_vec())
     })
     .unwrap()
     .unwrap()

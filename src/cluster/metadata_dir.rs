@@ -1,0 +1,156 @@
+//! The files of `__cluster_metadata-0`, folded in their order.
+
+use crate::cluster::fold::{FoldError, FoldFinding, ImageFold};
+use crate::cluster::image::MetadataImage;
+use crate::format::batch::{FrameEnd, frame};
+use crate::format::file_name::{FileKind, PartitionFile};
+use crate::format::record_batch::{Batch, UncheckedBatch};
+use crate::terms::Offset;
+
+/// Bytes that are read at once.
+const WINDOW: usize = 4 << 20;
+/// The longest batch that is read; the controller writes at most 8 MiB.
+const MAX_BATCH: usize = 64 << 20;
+
+/// What the files of `__cluster_metadata-0` gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoldedDir {
+    /// The image.
+    pub image: MetadataImage,
+    /// The snapshot that it begins with.
+    pub snapshot: Option<String>,
+    /// The oddities seen, at most a hundred.
+    pub findings: Vec<FoldFinding>,
+    /// How many more there were.
+    pub findings_left_out: u64,
+    /// Snapshots that are damaged or not whole, and the segment in which the log was given up.
+    pub given_up: Vec<(String, FoldError)>,
+}
+
+/// Folds the dir `__cluster_metadata-0` that holds files of these `names`.
+///
+/// `read` gives the bytes of a file from a position on, as many as asked for unless the file ends. Returns `None` if
+/// there is neither a whole snapshot nor a segment. With `high_watermark`, records from it on are left out.
+pub fn fold_dir<E>(
+    names: &[String],
+    high_watermark: Option<Offset>,
+    mut read: impl FnMut(&str, u64, usize) -> Result<Vec<u8>, E>,
+) -> Result<Option<FoldedDir>, E> {
+    let mut snapshots = vec![];
+    let mut segments = vec![];
+    for name in names {
+        match PartitionFile::parse(name) {
+            PartitionFile::MetadataSnapshot { end_offset, epoch } => {
+                snapshots.push((end_offset, epoch, name));
+            }
+            PartitionFile::Segment {
+                offset,
+                kind: FileKind::Log,
+            } => segments.push((offset, name)),
+            _ => {}
+        }
+    }
+    snapshots.retain(|(end, ..)| high_watermark.is_none_or(|limit| *end <= limit));
+    snapshots.sort_unstable_by(|a, b| b.cmp(a));
+    segments.sort_unstable();
+
+    let anew = || high_watermark.map_or_else(ImageFold::new, ImageFold::up_to);
+    let mut fold = anew();
+    let mut snapshot = None;
+    let mut given_up = vec![];
+    for (end_offset, epoch, name) in snapshots {
+        let read = |position, count| read(name, position, count);
+        let walked = for_each_batch(read, |batch| fold.snapshot_batch(batch))?;
+        match walked {
+            Ok(()) if fold.end_snapshot(end_offset, epoch) => {
+                snapshot = Some(name.clone());
+                break;
+            }
+            Ok(()) => given_up.push((name.clone(), FoldError::NoFooter)),
+            Err(error) => given_up.push((name.clone(), error)),
+        }
+        fold = anew();
+    }
+    if snapshot.is_none() && segments.is_empty() {
+        return Ok(None);
+    }
+    let next_bases: Vec<_> = segments.iter().skip(1).map(|(base, _)| *base).collect();
+    let next_bases = next_bases.into_iter().map(Some).chain([None]);
+    for ((_, name), next_base) in segments.into_iter().zip(next_bases) {
+        if next_base.is_some_and(|next_base| next_base <= fold.image().next_offset) {
+            continue;
+        }
+        let read = |position, count| read(name, position, count);
+        if let Err(error) = for_each_batch(read, |batch| fold.log_batch(batch))? {
+            given_up.push((name.clone(), error));
+            break;
+        }
+    }
+    let (findings, findings_left_out) = fold.findings();
+    Ok(Some(FoldedDir {
+        snapshot,
+        findings: findings.to_vec(),
+        findings_left_out,
+        given_up,
+        image: fold.finish(),
+    }))
+}
+
+/// Calls `f` for each batch that `read` gives from position 0 on; a torn end is the end.
+fn for_each_batch<E>(
+    mut read: impl FnMut(u64, usize) -> Result<Vec<u8>, E>,
+    mut f: impl FnMut(&Batch<'_>),
+) -> Result<Result<(), FoldError>, E> {
+    let mut position = 0_u64;
+    let mut window = WINDOW;
+    loop {
+        let bytes = read(position, window)?;
+        let is_last = bytes.len() < window;
+        match walk(&bytes, position, &mut f) {
+            Err(error) => return Ok(Err(error)),
+            Ok(_) if is_last => return Ok(Ok(())),
+            Ok(Walked {
+                consumed: 0,
+                needed,
+            }) if needed > MAX_BATCH => {
+                return Ok(Err(FoldError::Corrupt { position }));
+            }
+            Ok(Walked {
+                consumed: 0,
+                needed,
+            }) => window = needed.max(WINDOW),
+            Ok(Walked { consumed, .. }) => {
+                position += consumed as u64;
+                window = WINDOW;
+            }
+        }
+    }
+}
+
+struct Walked {
+    consumed: usize,
+    /// Bytes of the batch that is not whole.
+    needed: usize,
+}
+
+/// Walks the whole batches of `bytes`, which begin with one at `start` of their file.
+fn walk(bytes: &[u8], start: u64, f: &mut impl FnMut(&Batch<'_>)) -> Result<Walked, FoldError> {
+    let mut rest = bytes;
+    loop {
+        let consumed = bytes.len() - rest.len();
+        let position = start + consumed as u64;
+        let corrupt = FoldError::Corrupt { position };
+        let needed = match frame(rest, u64::MAX) {
+            Err(FrameEnd::EndOfLog) => WINDOW,
+            Err(FrameEnd::TooSmall { size }) => return Err(FoldError::TooSmall { position, size }),
+            Ok(frame) if frame.is_legacy() => return Err(corrupt),
+            Ok(frame) => usize::try_from(frame.size).unwrap_or(usize::MAX),
+        };
+        if needed > rest.len() {
+            return Ok(Walked { consumed, needed });
+        }
+        let (batch, tail) = UncheckedBatch::split_first(rest).map_err(|_| corrupt.clone())?;
+        f(&batch.check_crc().map_err(|_| corrupt)?);
+        rest = tail;
+    }
+}
