@@ -1,12 +1,28 @@
 //! The only module that opens Kafka's files. It changes nothing but through [`Storage`].
 
 mod error;
+mod io_priority;
+mod lock;
+mod log_dir;
+mod mounts;
+mod open_files;
 mod ownership;
+mod pace;
 mod page_cache;
+mod segment_bytes;
 mod storage;
 mod unpack;
+mod volume;
 
 pub use error::{DiskAction, DiskError};
+pub use io_priority::become_idle_reader;
+pub use lock::{LOCK_FILE, LockError, LockState, LogDirLock, look_at_lock};
+pub use log_dir::{LogDirListing, SubDir};
+pub use mounts::{Mount, mount_of, read_mounts};
+pub use open_files::{Writer, writers_in};
 pub use ownership::Ownership;
+pub use pace::Pace;
+pub use segment_bytes::{ReadManner, SegmentBytes, WINDOW, WindowBuffer};
 pub use storage::{EntryKind, FileStat, Listed, ReadAt, RealStorage, Storage};
 pub use unpack::{UnpackError, unpack};
+pub use volume::{Volume, VolumeSpace};

@@ -51,7 +51,7 @@ mod tests {
     #[test]
     fn what_was_just_written_is_cached() {
         let mut file = tempfile::tempfile().unwrap();
-        file.write_all(&[7; 65536]).unwrap();
+        file.write_all(&vec![7; 65536]).unwrap();
         assert_ne!(is_cached(&file, 0, 65536), Some(false));
     }
 }

@@ -89,7 +89,7 @@ impl ContentPack {
             let start = state.end + ENTRY_HEADER_LEN as u64;
             let end = start.checked_add(size).filter(|end| *end <= len);
             let Some(end) = end else {
-                return Err(EngineError::damaged(path, "an entry passes its end"));
+                return Err(EngineError::damaged(path, &"an entry passes its end"));
             };
             state.places.insert(hex(hash), (start, size));
             state.end = end;
@@ -135,7 +135,7 @@ impl ContentPack {
             state.places.get(&content.sha256).copied()
         };
         let damaged = |cause: &str| {
-            EngineError::damaged(&self.path, format!("content {}: {cause}", content.sha256))
+            EngineError::damaged(&self.path, &format!("content {}: {cause}", content.sha256))
         };
         let (start, len) = place.ok_or_else(|| damaged("missing"))?;
         let size = usize::try_from(len).map_err(|_| damaged("too large"))?;

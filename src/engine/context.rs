@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use super::{DirProgress, EngineError, JobEvent, Phase, Progress};
 
 /// Takes a job's events, from any of its threads.
-pub(super) type Emit = Box<dyn Fn(JobEvent) + Send + Sync>;
+pub(super) type Emit = Box<dyn FnMut(JobEvent) + Send>;
 
 /// Shared by all threads of one job.
 pub(super) struct JobContext {
@@ -15,7 +16,7 @@ pub(super) struct JobContext {
     steps_done: AtomicU64,
     steps_total: AtomicU64,
     dirs: Vec<DirCounters>,
-    emit: Emit,
+    emit: Mutex<Option<Emit>>,
 }
 
 /// The counters of one log dir.
@@ -51,7 +52,7 @@ impl JobContext {
             steps_done: AtomicU64::new(0),
             steps_total: AtomicU64::new(0),
             dirs,
-            emit,
+            emit: Mutex::new(Some(emit)),
         }
     }
 
@@ -75,7 +76,15 @@ impl JobContext {
 
     /// Tells an event.
     pub(super) fn emit(&self, event: JobEvent) {
-        (self.emit)(event);
+        let mut emit = self.emit.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(emit) = emit.as_mut() {
+            emit(event);
+        }
+    }
+
+    /// Lets go of where events go: whoever listens learns that no more will come.
+    pub(super) fn close_events(&self) {
+        *self.emit.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// Enters a phase and tells it.

@@ -78,7 +78,7 @@ impl EngineError {
     }
 
     /// Returns the error of a file of ours that does not decode.
-    pub(super) fn damaged(path: impl Into<PathBuf>, cause: impl ToString) -> Self {
+    pub(super) fn damaged(path: impl Into<PathBuf>, cause: &(impl ToString + ?Sized)) -> Self {
         Self::StateDamaged {
             path: path.into(),
             cause: cause.to_string(),

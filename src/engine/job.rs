@@ -131,7 +131,7 @@ impl JobHandle {
             .split(|byte| *byte == b'\n')
             .filter(|line| !line.is_empty())
             .map(|line| {
-                serde_json::from_slice(line).map_err(|error| EngineError::damaged(&path, error))
+                serde_json::from_slice(line).map_err(|error| EngineError::damaged(&path, &error))
             })
             .collect()
     }

@@ -43,13 +43,13 @@ impl JobDir {
                     let this = Self { dir };
                     let path = this.file("spec.json");
                     let text = serde_json::to_vec(spec)
-                        .map_err(|error| EngineError::damaged(&path, error))?;
+                        .map_err(|error| EngineError::damaged(&path, &error))?;
                     write_synced(&path, &text)?;
                     return Ok((id, this));
                 }
             }
         }
-        Err(EngineError::damaged(jobs, "no free job id"))
+        Err(EngineError::damaged(jobs, &"no free job id"))
     }
 
     /// Finds the folder of a job.
@@ -74,7 +74,7 @@ impl JobDir {
     pub(super) fn spec(&self) -> Result<JobSpec, EngineError> {
         let path = self.file("spec.json");
         let text = std::fs::read(&path).map_err(DiskError::of(DiskAction::Read, &path))?;
-        serde_json::from_slice(&text).map_err(|error| EngineError::damaged(&path, error))
+        serde_json::from_slice(&text).map_err(|error| EngineError::damaged(&path, &error))
     }
 
     /// Writes which process runs the job.
@@ -100,7 +100,7 @@ impl JobDir {
         let path = self.file("outcome");
         let half = self.file("outcome.tmp");
         let text =
-            serde_json::to_vec(outcome).map_err(|error| EngineError::damaged(&path, error))?;
+            serde_json::to_vec(outcome).map_err(|error| EngineError::damaged(&path, &error))?;
         write_synced(&half, &text)?;
         std::fs::rename(&half, &path).map_err(DiskError::of(DiskAction::Rename, &half))?;
         Ok(())
@@ -131,11 +131,10 @@ fn job_id(started_at: Timestamp, plan: &str, number: u32) -> JobId {
         .filter(char::is_ascii_alphanumeric)
         .collect();
     let plan: String = plan.chars().take(8).collect();
-    let mut id = format!("{time}-{plan}");
-    if number > 0 {
-        id.push_str(&format!("-{}", number + 1));
-    }
-    JobId(id)
+    JobId(match number {
+        0 => format!("{time}-{plan}"),
+        taken => format!("{time}-{plan}-{}", taken + 1),
+    })
 }
 
 #[cfg(test)]

@@ -9,13 +9,23 @@
 
 mod apply;
 mod content_pack;
+mod contents;
 mod context;
+mod crew;
+mod dir_facts;
+mod dir_plan;
 mod error;
 mod event;
+mod gather;
 mod job;
 mod job_dir;
 mod job_run;
 mod job_spec;
+mod log_driver;
+mod log_finish;
+mod log_reader;
+mod log_structure;
+mod log_target;
 mod metadata_dir;
 mod plan_hash;
 mod plan_job;
@@ -24,6 +34,7 @@ mod plan_store;
 mod process;
 mod progress_file;
 mod scan_job;
+mod volumes;
 
 pub use error::EngineError;
 pub use event::{DirProgress, JobEvent, JobOutcome, LogState, Phase, Progress};

@@ -62,13 +62,25 @@ pub fn start_plan(spec: PlanSpec) -> Result<PlanHandle, EngineError> {
     let shared = Arc::clone(&context);
     let thread = std::thread::Builder::new()
         .name("krescue-plan".to_owned())
-        .spawn(move || scan_job::run(&spec, &shared))
+        .spawn(move || {
+            let closer = EventsCloser(shared);
+            scan_job::run(&spec, &closer.0)
+        })
         .map_err(|error| DiskError::new(DiskAction::Create, &PathBuf::from("a thread"), error))?;
     Ok(PlanHandle {
         context,
         events,
         thread,
     })
+}
+
+/// Closes the events when the plan's thread ends, however it ends.
+struct EventsCloser(Arc<JobContext>);
+
+impl Drop for EventsCloser {
+    fn drop(&mut self) {
+        self.0.close_events();
+    }
 }
 
 /// Returns what a panic said.

@@ -41,7 +41,7 @@ impl MadePlan {
         match (&content.bytes, &self.staging) {
             (Some(bytes), _) => Ok(Arc::clone(bytes)),
             (None, Some(staging)) => staging.pack.bytes(content),
-            (None, None) => Err(EngineError::damaged("the plan", "a content is missing")),
+            (None, None) => Err(EngineError::damaged("the plan", &"a content is missing")),
         }
     }
 }
@@ -125,7 +125,7 @@ impl PlanStore {
         if !folder.join(PLAN).exists() {
             let path = staging.dir.join(PLAN);
             let text =
-                serde_json::to_vec(&plan).map_err(|error| EngineError::damaged(&path, error))?;
+                serde_json::to_vec(&plan).map_err(|error| EngineError::damaged(&path, &error))?;
             write_synced(&path, &text)?;
             staging
                 .pack
@@ -188,9 +188,9 @@ impl PlanStore {
         let path = folder.join(PLAN);
         let text = std::fs::read(&path).map_err(DiskError::of(DiskAction::Read, &path))?;
         let plan: RecoveryPlan =
-            serde_json::from_slice(&text).map_err(|error| EngineError::damaged(&path, error))?;
+            serde_json::from_slice(&text).map_err(|error| EngineError::damaged(&path, &error))?;
         if plan_hash(&plan) != hash {
-            return Err(EngineError::damaged(&path, "it does not fit its hash"));
+            return Err(EngineError::damaged(&path, &"it does not fit its hash"));
         }
         let pack = ContentPack::open(&folder.join(CONTENTS))?;
         Ok(StoredPlan {

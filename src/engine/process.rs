@@ -14,9 +14,9 @@ pub(super) struct ProcessId {
 impl ProcessId {
     /// Returns the process that has `pid` now; `None` if there is none or it has ended already.
     pub(super) fn of(pid: u32) -> Option<Self> {
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         // The command's name is in parentheses and may hold any character, parentheses too.
-        let (_, fields) = stat.rsplit_once(") ")?;
+        let (_, fields) = text.rsplit_once(") ")?;
         let mut fields = fields.split(' ');
         let state = fields.next()?;
         if matches!(state, "Z" | "X") {

@@ -73,7 +73,7 @@ pub(super) fn read_progress(path: &Path) -> Option<Progress> {
 }
 
 fn decode(bytes: &[u8]) -> Result<Progress, EngineError> {
-    let damaged = |cause: &str| EngineError::damaged("progress", cause);
+    let damaged = |cause: &str| EngineError::damaged("progress", &cause);
     let body = bytes
         .strip_prefix(MAGIC)
         .ok_or_else(|| damaged("no magic"))?;

@@ -9,5 +9,6 @@
 mod architecture;
 mod golden;
 mod metadata;
+mod plan_job;
 mod recovery;
 mod support;

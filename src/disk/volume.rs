@@ -1,0 +1,143 @@
+//! Which volume a log dir lies on, and what that volume can do.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::error::{DiskAction, DiskError};
+use super::mounts::{mount_of, read_mounts};
+
+/// The volume under a log dir.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Volume {
+    /// The device's number; equal for all dirs of one file system.
+    pub device: u64,
+    /// Where it is mounted.
+    pub mount_point: PathBuf,
+    /// The file system's type (`xfs`).
+    pub fs_type: String,
+    /// The device or export (`/dev/sdb1`).
+    pub source: String,
+    /// Whether it is mounted read-only.
+    pub read_only: bool,
+    /// Whether its disk turns; `None` where the system does not tell.
+    pub rotational: Option<bool>,
+}
+
+/// What is free on a volume.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct VolumeSpace {
+    /// All bytes.
+    pub total: u64,
+    /// Bytes that this process may still use.
+    pub free: u64,
+    /// Bytes of one block.
+    pub block: u64,
+    /// Inodes that are free; `None` where the file system makes them as needed.
+    pub free_inodes: Option<u64>,
+}
+
+impl Volume {
+    /// Finds the volume of a dir.
+    pub fn of(dir: &Path) -> Result<Self, DiskError> {
+        let stat = DiskError::of(DiskAction::Stat, dir);
+        let real = std::fs::canonicalize(dir).map_err(stat)?;
+        let device = std::fs::metadata(&real)
+            .map_err(DiskError::of(DiskAction::Stat, dir))?
+            .dev();
+        let mounts = read_mounts();
+        let mount = mount_of(&mounts, &real);
+        let numbers = mount.map_or_else(|| device_numbers(device), |mount| mount.device.clone());
+        let source = mount.map_or("?", |mount| &mount.source).to_owned();
+        Ok(Self {
+            device,
+            mount_point: mount.map_or_else(|| real.clone(), |mount| mount.mount_point.clone()),
+            fs_type: mount.map_or("?", |mount| &mount.fs_type).to_owned(),
+            read_only: mount.is_some_and(|mount| mount.read_only),
+            rotational: rotational(&numbers).or_else(|| rotational_source(&source)),
+            source,
+        })
+    }
+
+    /// Says whether the files lie on another host: locks and syncs mean less there.
+    pub fn is_network(&self) -> bool {
+        const NETWORK: [&str; 10] = [
+            "nfs",
+            "nfs4",
+            "cifs",
+            "smb3",
+            "smbfs",
+            "ceph",
+            "glusterfs",
+            "lustre",
+            "9p",
+            "afs",
+        ];
+        NETWORK.contains(&self.fs_type.as_str())
+            || self
+                .fs_type
+                .strip_prefix("fuse.")
+                .is_some_and(|kind| ["sshfs", "glusterfs", "ceph", "s3fs"].contains(&kind))
+    }
+
+    /// Says whether what lies there is gone after a reboot.
+    pub fn is_memory(&self) -> bool {
+        matches!(self.fs_type.as_str(), "tmpfs" | "ramfs" | "devtmpfs")
+    }
+}
+
+impl VolumeSpace {
+    /// Asks what is free on the volume of `path`.
+    pub fn of(path: &Path) -> Result<Self, DiskError> {
+        let stat = rustix::fs::statvfs(path)
+            .map_err(|error| DiskError::new(DiskAction::Stat, path, error.into()))?;
+        let block = stat.f_frsize.max(1);
+        let free_blocks = if rustix::process::geteuid().is_root() {
+            stat.f_bfree
+        } else {
+            stat.f_bavail
+        };
+        Ok(Self {
+            total: stat.f_blocks.saturating_mul(block),
+            free: free_blocks.saturating_mul(block),
+            block,
+            // btrfs and the like say 0 of 0.
+            free_inodes: (stat.f_files > 0).then_some(stat.f_favail),
+        })
+    }
+}
+
+/// Reads whether a block device turns; of a partition its disk tells.
+fn rotational(numbers: &str) -> Option<bool> {
+    let device = Path::new("/sys/dev/block").join(numbers);
+    ["queue/rotational", "../queue/rotational"]
+        .iter()
+        .find_map(|file| std::fs::read_to_string(device.join(file)).ok())
+        .map(|text| text.trim() == "1")
+}
+
+/// The same by the device's file, for file systems that hide their device's number (btrfs).
+fn rotational_source(source: &str) -> Option<bool> {
+    let metadata = std::fs::metadata(source).ok()?;
+    rotational(&device_numbers(metadata.rdev()))
+}
+
+fn device_numbers(device: u64) -> String {
+    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+    format!("{major}:{minor}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dir_lies_on_a_volume_with_space() {
+        let dir = tempfile::tempdir().unwrap();
+        let volume = Volume::of(dir.path()).unwrap();
+        assert!(!volume.fs_type.is_empty());
+        assert!(!volume.is_network());
+        let space = VolumeSpace::of(dir.path()).unwrap();
+        assert!(space.free <= space.total);
+        assert!(Volume::of(&dir.path().join("missing")).is_err());
+    }
+}

@@ -1,0 +1,125 @@
+//! Puts the plans of a log dir's partitions together, and decides its hand-over.
+
+use std::collections::HashMap;
+
+use super::dir_facts::DirFacts;
+use super::plan_spec::PlanSpec;
+use crate::format::file_name::DirName;
+use crate::format::offset_checkpoint::OffsetCheckpoint;
+use crate::log::{Finding, FindingCode, Severity};
+use crate::plan::{CheckpointEntry, HandOver, LogDirPlan, PartitionPlan, StopState};
+use crate::terms::{Offset, TopicPartition};
+
+/// Returns the plan of a log dir that could be read.
+pub(super) fn dir_plan(
+    spec: &PlanSpec,
+    facts: DirFacts,
+    mut partitions: Vec<PartitionPlan>,
+) -> LogDirPlan {
+    partitions.sort_by(|a, b| a.dir_name.cmp(&b.dir_name));
+    let has_steps = partitions
+        .iter()
+        .any(|plan| plan.verdict.is_applied() && !plan.steps.is_empty());
+    let removes_marker = facts.stop == StopState::Clean && has_steps;
+    // A clean dir with nothing to do keeps its marker and its checkpoints.
+    let hand_over = if facts.stop == StopState::Clean && !has_steps {
+        HandOver::None
+    } else {
+        hand_over(spec.hand_over, &partitions)
+    };
+    let recovery_points = (hand_over != HandOver::None)
+        .then(|| recovery_points(&facts.recovery_points, &partitions))
+        .flatten();
+    LogDirPlan {
+        path: facts.path,
+        stop: facts.stop,
+        hand_over,
+        recovery_points,
+        removes_marker,
+        findings: facts.findings,
+        partitions,
+        stamps: facts.stamps,
+    }
+}
+
+/// Returns the plan of a log dir in which nothing can be planned.
+pub(super) fn failed_dir_plan(path: std::path::PathBuf, finding: Finding) -> LogDirPlan {
+    LogDirPlan {
+        path,
+        stop: StopState::Unclean,
+        hand_over: HandOver::None,
+        recovery_points: None,
+        removes_marker: false,
+        findings: vec![finding],
+        partitions: Vec::new(),
+        stamps: Vec::new(),
+    }
+}
+
+/// Says whether a boot finds this log where the plan puts it; the metadata log needs no plan.
+pub(super) fn is_left(plan: &PartitionPlan) -> bool {
+    !plan.verdict.reaches_end() && !DirName::parse(&plan.dir_name).is_cluster_metadata()
+}
+
+/// A log that stays as it is must be read by the next boot, so no marker may say otherwise.
+fn hand_over(asked: HandOver, partitions: &[PartitionPlan]) -> HandOver {
+    match asked {
+        HandOver::Clean if partitions.iter().any(is_left) => HandOver::Verify,
+        asked => asked,
+    }
+}
+
+/// Returns the new recovery points: the ends of the logs that reach their end, and all other entries as they are;
+/// `None` if nothing changes.
+fn recovery_points(
+    existing: &OffsetCheckpoint,
+    partitions: &[PartitionPlan],
+) -> Option<Vec<CheckpointEntry>> {
+    let mut places: HashMap<TopicPartition, usize> = HashMap::new();
+    let mut entries: Vec<CheckpointEntry> = Vec::with_capacity(existing.entries.len());
+    let mut set = |partition: &TopicPartition, offset: Offset| {
+        let place = *places
+            .entry(partition.clone())
+            .or_insert_with(|| entries.len());
+        let entry = CheckpointEntry {
+            topic_partition: partition.clone(),
+            offset,
+        };
+        let Some(known) = entries.get_mut(place) else {
+            entries.push(entry);
+            return true;
+        };
+        let changed = *known != entry;
+        *known = entry;
+        changed
+    };
+    for (partition, offset) in &existing.entries {
+        set(partition, *offset);
+    }
+    let mut changed = false;
+    for plan in partitions.iter().filter(|plan| plan.verdict.reaches_end()) {
+        if let (Some(partition), Some(offset)) = (live_partition(plan), plan.log_end_offset) {
+            changed |= set(&partition, offset);
+        }
+    }
+    changed.then_some(entries)
+}
+
+/// Kafka checkpoints current and future logs; not those that are deleted or stray.
+fn live_partition(plan: &PartitionPlan) -> Option<TopicPartition> {
+    match DirName::parse(&plan.dir_name) {
+        DirName::Normal(partition) | DirName::Future(partition) => Some(partition),
+        _ => None,
+    }
+}
+
+/// Returns the finding that says how a dir's broker stopped, if it matters.
+pub(super) fn stop_finding(facts: &DirFacts, logs: usize, bytes: u64) -> Option<Finding> {
+    (facts.stop == StopState::Unclean && logs > 0).then(|| {
+        Finding::new(
+            FindingCode::UncleanStop,
+            Severity::Routine,
+            format!("no .kafka_cleanshutdown: a boot reads {bytes} bytes of {logs} logs again"),
+        )
+    })
+}

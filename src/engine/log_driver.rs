@@ -1,0 +1,231 @@
+//! Asks the recovery machine of one log, and answers what it needs from the disk.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::crew::Crew;
+use super::dir_facts::read_whole;
+use super::log_reader::{LogReader, ReadFailure, Source};
+use super::log_target::LogTarget;
+use super::{EngineError, JobEvent};
+use crate::disk::WindowBuffer;
+use crate::log::SegmentScan;
+use crate::plan::recovery::{Need, Recovery, ScanRequest};
+use crate::plan::{PartitionPlan, Verdict};
+use crate::terms::Offset;
+
+/// The largest file that the machine may ask for as a whole: a snapshot of a million producers has 46 MB.
+const MAX_SMALL_FILE: u64 = 256 << 20;
+
+/// The crew of a plan: targets by number, scans that any worker may do.
+pub(super) type PlanCrew = Crew<usize, Arc<ScanTask>>;
+
+/// A segment that a log's driver will need soon.
+#[derive(Debug)]
+pub(super) struct ScanTask {
+    dir: PathBuf,
+    dir_index: usize,
+    request: ScanRequest,
+    abandoned: Arc<AtomicBool>,
+    result: Mutex<Option<Result<SegmentScan, ReadFailure>>>,
+}
+
+impl ScanTask {
+    /// Does the scan for whoever put it up.
+    pub(super) fn run(&self, reader: &LogReader<'_>, buffer: &mut WindowBuffer) {
+        // A scan that dies must not leave its driver waiting.
+        let mut guard = ResultGuard {
+            task: self,
+            result: Some(Err(ReadFailure::Unreadable(
+                "the scan of a segment died".to_owned(),
+            ))),
+        };
+        let unknown = AtomicU64::new(0);
+        let counters = reader.context.dir(self.dir_index);
+        let source = Source {
+            dir: &self.dir,
+            counter: counters.map_or(&unknown, |dir| &dir.bytes_done),
+            abandoned: &self.abandoned,
+        };
+        guard.result = Some(reader.scan(source, &self.request, buffer));
+    }
+
+    fn take_result(&self) -> Option<Result<SegmentScan, ReadFailure>> {
+        self.result
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+    }
+}
+
+struct ResultGuard<'a> {
+    task: &'a ScanTask,
+    result: Option<Result<SegmentScan, ReadFailure>>,
+}
+
+impl Drop for ResultGuard<'_> {
+    fn drop(&mut self) {
+        *self
+            .task
+            .result
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = self.result.take();
+    }
+}
+
+/// Drives one log.
+pub(super) struct LogDriver<'a> {
+    pub(super) reader: &'a LogReader<'a>,
+    pub(super) target: &'a LogTarget,
+    pub(super) crew: &'a PlanCrew,
+    /// The number of the log's volume in the crew.
+    pub(super) volume: usize,
+    /// How many scans are under way ahead of the one that is needed; 0 scans none ahead.
+    pub(super) ahead: usize,
+}
+
+impl LogDriver<'_> {
+    /// Makes the log's plan; one that cannot be read is a plan too, which leaves it alone.
+    pub(super) fn plan(&self, buffer: &mut WindowBuffer) -> Result<PartitionPlan, EngineError> {
+        match self.recover(buffer) {
+            Ok(plan) => Ok(plan),
+            Err(ReadFailure::Cancelled) => Err(EngineError::Cancelled),
+            Err(ReadFailure::Unreadable(cause)) => {
+                Ok(self.target.untouched(Verdict::Unreadable { cause }))
+            }
+        }
+    }
+
+    fn recover(&self, buffer: &mut WindowBuffer) -> Result<PartitionPlan, ReadFailure> {
+        let target = self.target;
+        let dir = target.path();
+        let (unknown, wanted) = (AtomicU64::new(0), AtomicBool::new(false));
+        let counters = self.reader.context.dir(target.dir_index);
+        let source = Source {
+            dir: &dir,
+            counter: counters.map_or(&unknown, |dir| &dir.bytes_done),
+            abandoned: &wanted,
+        };
+        let mut ahead = ScansAhead {
+            driver: self,
+            abandoned: Arc::new(AtomicBool::new(false)),
+            tasks: HashMap::new(),
+        };
+        let mut recovery = Recovery::new(
+            target.dir_name.clone(),
+            target.entries.clone(),
+            target.inputs.clone(),
+        );
+        loop {
+            match recovery.next() {
+                Need::Read { file } => {
+                    let path = dir.join(&file);
+                    let bytes = match read_whole(self.reader.storage, &path, MAX_SMALL_FILE) {
+                        Ok(bytes) => Some(bytes),
+                        Err(error) if error.is_not_found() => None,
+                        Err(error) => return Err(error.into()),
+                    };
+                    recovery.supply_file(&file, bytes);
+                }
+                Need::Scan(requests) => {
+                    let scan = ahead.scan(&requests, source, buffer)?;
+                    self.reader.context.emit(JobEvent::Segment {
+                        log_dir: target.log_dir.clone(),
+                        dir_name: target.dir_name.clone(),
+                        base_offset: scan.base_offset,
+                        bytes: scan.file_len,
+                    });
+                    recovery.supply_scan(scan);
+                }
+                Need::Replay(request) => {
+                    let replayed = self.reader.replay(source, &request, buffer)?;
+                    recovery.supply_replay(&request, replayed);
+                }
+                Need::Walk(request) => {
+                    let walked = self.reader.walk(source, &request, buffer)?;
+                    recovery.supply_walk(&request, walked);
+                }
+                Need::Done => return Ok(recovery.finish_plan()),
+            }
+        }
+    }
+}
+
+/// The scans of one log that are under way or done before they are needed.
+struct ScansAhead<'a> {
+    driver: &'a LogDriver<'a>,
+    abandoned: Arc<AtomicBool>,
+    tasks: HashMap<Offset, Arc<ScanTask>>,
+}
+
+impl ScansAhead<'_> {
+    /// Returns the scan of the first request; puts up those behind it.
+    fn scan(
+        &mut self,
+        requests: &[ScanRequest],
+        source: Source<'_>,
+        buffer: &mut WindowBuffer,
+    ) -> Result<SegmentScan, ReadFailure> {
+        let Some((first, later)) = requests.split_first() else {
+            return Err(ReadFailure::Unreadable(
+                "an empty request, a defect of krescue".to_owned(),
+            ));
+        };
+        self.put_up(later);
+        let Some(task) = self.tasks.remove(&first.base_offset) else {
+            return self.driver.reader.scan(source, first, buffer);
+        };
+        let (crew, volume) = (self.driver.crew, self.driver.volume);
+        if crew
+            .take_back(volume, |other| Arc::ptr_eq(other, &task))
+            .is_some()
+        {
+            return self.driver.reader.scan(source, first, buffer);
+        }
+        loop {
+            if let Some(result) = task.take_result() {
+                return result;
+            }
+            // Another worker is at it; one of the next scans fills the time.
+            match crew.take_back(volume, |other| self.is_ours(other)) {
+                Some(other) => other.run(self.driver.reader, buffer),
+                None => return crew.wait_for(|| task.take_result()),
+            }
+        }
+    }
+
+    fn put_up(&mut self, later: &[ScanRequest]) {
+        for request in later.iter().take(self.driver.ahead) {
+            if self.tasks.contains_key(&request.base_offset) {
+                continue;
+            }
+            let task = Arc::new(ScanTask {
+                dir: self.driver.target.path(),
+                dir_index: self.driver.target.dir_index,
+                request: request.clone(),
+                abandoned: Arc::clone(&self.abandoned),
+                result: Mutex::new(None),
+            });
+            self.tasks.insert(request.base_offset, Arc::clone(&task));
+            self.driver.crew.put_up(self.driver.volume, task);
+        }
+    }
+
+    fn is_ours(&self, task: &Arc<ScanTask>) -> bool {
+        Arc::ptr_eq(&task.abandoned, &self.abandoned)
+    }
+}
+
+impl Drop for ScansAhead<'_> {
+    /// What was put up and is not needed any more, as it lies behind a cut, is given up.
+    fn drop(&mut self) {
+        self.abandoned.store(true, Ordering::Relaxed);
+        let (crew, volume) = (self.driver.crew, self.driver.volume);
+        while crew
+            .take_back(volume, |other| self.is_ours(other))
+            .is_some()
+        {}
+    }
+}

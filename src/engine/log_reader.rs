@@ -1,0 +1,193 @@
+//! Feeds the parsers of [`crate::log`] with a partition dir's files.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use super::contents::Contents;
+use super::context::JobContext;
+use crate::disk::{DiskError, Pace, ReadManner, SegmentBytes, Storage, WindowBuffer};
+use crate::format::file_name::{FileKind, segment_file_name};
+use crate::log::{
+    Feed, NextOffsetWalk, ProducerReplay, RebuiltIndex, Replayed, SegmentParser, SegmentScan,
+    SegmentScanner, Walked,
+};
+use crate::plan::recovery::{ReplayRequest, ScanRequest, WalkRequest};
+
+/// Bytes that are compared at once.
+const COMPARE_WINDOW: usize = 64 << 10;
+
+/// How often a parser may ask for bytes that it was given already.
+const MAX_STALLS: u32 = 16;
+
+/// Why a file was not read to its end.
+#[derive(Debug)]
+pub(super) enum ReadFailure {
+    /// The job was asked to stop, or the result is not wanted any more.
+    Cancelled,
+    /// It could not be read; the sentence names file, position and cause.
+    Unreadable(String),
+}
+
+impl From<DiskError> for ReadFailure {
+    fn from(error: DiskError) -> Self {
+        Self::Unreadable(error.sentence())
+    }
+}
+
+/// What all readers of one job share.
+pub(super) struct LogReader<'a> {
+    pub(super) storage: &'a dyn Storage,
+    pub(super) context: &'a JobContext,
+    pub(super) contents: &'a Contents,
+    pub(super) pace: &'a Pace,
+    /// Whether a broker may be using the files: the page cache is left as it is, and files may change meanwhile.
+    pub(super) is_live: bool,
+}
+
+/// One partition dir's part of it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Source<'a> {
+    /// The partition dir.
+    pub(super) dir: &'a Path,
+    /// Counts the bytes read.
+    pub(super) counter: &'a AtomicU64,
+    /// Set once nobody wants the result any more.
+    pub(super) abandoned: &'a AtomicBool,
+}
+
+impl LogReader<'_> {
+    /// Scans a segment and compares its indexes with those on disk.
+    pub(super) fn scan(
+        &self,
+        source: Source<'_>,
+        request: &ScanRequest,
+        buffer: &mut WindowBuffer,
+    ) -> Result<SegmentScan, ReadFailure> {
+        let mut scanner = SegmentScanner::new(request.base_offset, request.len, request.limits);
+        self.feed(source, (&request.file, request.len), &mut scanner, buffer)?;
+        let mut scan = scanner.finish();
+        for (kind, index) in [
+            (FileKind::Index, &mut scan.offset_index),
+            (FileKind::TimeIndex, &mut scan.time_index),
+        ] {
+            let path = source
+                .dir
+                .join(segment_file_name(request.base_offset, kind));
+            self.compare(&path, index);
+        }
+        Ok(scan)
+    }
+
+    /// Replays a segment's producers.
+    pub(super) fn replay(
+        &self,
+        source: Source<'_>,
+        request: &ReplayRequest,
+        buffer: &mut WindowBuffer,
+    ) -> Result<Replayed, ReadFailure> {
+        let mut replay = ProducerReplay::new(request.from, request.to, request.len);
+        self.feed(source, (&request.file, request.len), &mut replay, buffer)?;
+        Ok(replay.finish())
+    }
+
+    /// Walks a segment's headers to its end.
+    pub(super) fn walk(
+        &self,
+        source: Source<'_>,
+        request: &WalkRequest,
+        buffer: &mut WindowBuffer,
+    ) -> Result<Walked, ReadFailure> {
+        let mut walk = NextOffsetWalk::new(request.from, request.len);
+        self.feed(source, (&request.file, request.len), &mut walk, buffer)?;
+        Ok(walk.finish())
+    }
+
+    /// Feeds a parser with the first `len` bytes of a file.
+    fn feed(
+        &self,
+        source: Source<'_>,
+        (file, len): (&str, u64),
+        parser: &mut impl SegmentParser,
+        buffer: &mut WindowBuffer,
+    ) -> Result<(), ReadFailure> {
+        let path = source.dir.join(file);
+        let manner = ReadManner {
+            pace: self.pace,
+            keeps_cache: self.is_live,
+            counter: source.counter,
+        };
+        let file = self.storage.open(&path)?;
+        let mut bytes = SegmentBytes::new(file, &path, len, buffer, manner);
+        let mut needed = 0;
+        let mut stalls = 0;
+        loop {
+            if self.context.is_cancelled() || source.abandoned.load(Ordering::Relaxed) {
+                return Err(ReadFailure::Cancelled);
+            }
+            let position = parser.position().0;
+            let window = bytes.window(position, needed)?;
+            let given = window.len();
+            let feed = parser.feed(window);
+            if bytes.shrank() && !self.is_live {
+                return Err(ReadFailure::Unreadable(format!(
+                    "{} had {len} bytes when it was listed and is shorter now: something else changes it",
+                    path.display()
+                )));
+            }
+            match feed {
+                Feed::Done => return Ok(()),
+                Feed::More { needed: more } => {
+                    // A parser may turn to another task where it stands, but not for ever.
+                    stalls = if parser.position().0 == position && more <= given {
+                        stalls + 1
+                    } else {
+                        0
+                    };
+                    if stalls > MAX_STALLS {
+                        return Err(ReadFailure::Unreadable(format!(
+                            "{}: no progress at byte {position}, a defect of krescue",
+                            path.display()
+                        )));
+                    }
+                    needed = more;
+                }
+            }
+        }
+    }
+
+    /// Lets go of a rebuilt index whose bytes begin the file on disk.
+    fn compare(&self, path: &Path, index: &mut RebuiltIndex) {
+        let RebuiltIndex::Bytes(bytes) = index else {
+            return;
+        };
+        *index = if self.begins_with(path, bytes) {
+            RebuiltIndex::OnDisk {
+                len: bytes.len() as u64,
+            }
+        } else {
+            self.contents.keep_index(std::mem::take(bytes))
+        };
+    }
+
+    /// Says whether a file begins with these bytes; one that cannot be read does not.
+    fn begins_with(&self, path: &Path, bytes: &[u8]) -> bool {
+        let Ok(file) = self.storage.open(path) else {
+            return false;
+        };
+        if file.file_len().is_ok_and(|len| len < bytes.len() as u64) {
+            return false;
+        }
+        let mut window = vec![0; COMPARE_WINDOW.min(bytes.len())];
+        let mut position = 0;
+        for chunk in bytes.chunks(COMPARE_WINDOW) {
+            let window = window.get_mut(..chunk.len()).unwrap_or_default();
+            if !matches!(file.read_at(window, position), Ok(read) if read == chunk.len())
+                || window != chunk
+            {
+                return false;
+            }
+            position += chunk.len() as u64;
+        }
+        true
+    }
+}

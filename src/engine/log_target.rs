@@ -1,0 +1,138 @@
+//! One partition dir that a plan has to say something about.
+
+use std::path::PathBuf;
+
+use crate::disk::{EntryKind, Listed};
+use crate::format::file_name::{DirName, FileKind, PartitionFile};
+use crate::plan::{DirEntry, FileStamp, PartitionPlan, RecoveryInputs, Verdict};
+use crate::terms::{Offset, TopicPartition};
+
+/// What krescue's own half-written files end in; Kafka ignores them.
+pub(super) const OWN_SUFFIX: &str = ".krescue.tmp";
+
+/// A partition dir, its listing, and what decides its recovery.
+#[derive(Debug)]
+pub(super) struct LogTarget {
+    /// The number of its log dir.
+    pub(super) dir_index: usize,
+    /// Its log dir.
+    pub(super) log_dir: PathBuf,
+    /// Its name.
+    pub(super) dir_name: String,
+    /// What its name says.
+    pub(super) parsed: DirName,
+    /// What decides, beside its files.
+    pub(super) inputs: RecoveryInputs,
+    /// Its entries, without those of krescue.
+    pub(super) entries: Vec<DirEntry>,
+    /// Names that are not UTF-8, as they are shown.
+    pub(super) not_utf8: Vec<String>,
+    /// Files that an earlier krescue left half-written.
+    pub(super) own_leftovers: Vec<FileStamp>,
+    /// Bytes of `.log` files that a boot would read in full, by names and sizes.
+    pub(super) scan_estimate: u64,
+}
+
+impl LogTarget {
+    /// Returns the partition dir's path.
+    pub(super) fn path(&self) -> PathBuf {
+        self.log_dir.join(&self.dir_name)
+    }
+
+    /// Takes the listing of its dir.
+    pub(super) fn take_listing(&mut self, listed: Vec<Listed>) {
+        for entry in listed {
+            let is_file = entry.stat.kind == EntryKind::File;
+            let stamp = FileStamp {
+                name: entry.name,
+                inode: entry.stat.inode,
+                len: entry.stat.len,
+                mtime_ns: entry.stat.mtime_ns,
+            };
+            if !entry.is_utf8 {
+                self.not_utf8.push(stamp.name.clone());
+            }
+            if is_file && entry.is_utf8 && stamp.name.ends_with(OWN_SUFFIX) {
+                self.own_leftovers.push(stamp);
+                continue;
+            }
+            self.entries.push(DirEntry {
+                kind: plan_kind(entry.stat.kind),
+                stamp,
+            });
+        }
+        self.scan_estimate = self.estimate();
+    }
+
+    /// Returns its segments: base offset and `.log`'s length, in order.
+    pub(super) fn segments(&self) -> Vec<(Offset, u64)> {
+        let mut segments: Vec<(Offset, u64)> = self
+            .entries
+            .iter()
+            .filter(|entry| entry.kind == crate::plan::EntryKind::File)
+            .filter_map(|entry| match PartitionFile::parse(&entry.stamp.name) {
+                PartitionFile::Segment {
+                    offset,
+                    kind: FileKind::Log,
+                } => Some((offset, entry.stamp.len)),
+                _ => None,
+            })
+            .collect();
+        segments.sort();
+        segments
+    }
+
+    fn estimate(&self) -> u64 {
+        if self.inputs.is_clean() || matches!(self.parsed, DirName::Delete(_)) {
+            return 0;
+        }
+        let segments = self.segments();
+        let point = self.inputs.recovery_point_or_zero();
+        let first = segments.iter().rfind(|(base, _)| *base <= point);
+        let first = first.map_or(Offset(i64::MIN), |(base, _)| *base);
+        segments
+            .iter()
+            .filter(|(base, _)| *base >= first)
+            .map(|(_, len)| len)
+            .sum()
+    }
+
+    /// Returns a plan that leaves the dir as it is.
+    pub(super) fn untouched(&self, verdict: Verdict) -> PartitionPlan {
+        PartitionPlan {
+            dir_name: self.dir_name.clone(),
+            topic_partition: self.parsed.partition().cloned(),
+            verdict,
+            findings: Vec::new(),
+            steps: Vec::new(),
+            segments: Vec::new(),
+            log_start_offset: None,
+            log_end_offset: None,
+            recovery_point: self.inputs.recovery_point,
+            high_watermark: self.inputs.high_watermark,
+            config: self.inputs.config,
+            scan_bytes: 0,
+            stamps: self
+                .entries
+                .iter()
+                .map(|entry| entry.stamp.clone())
+                .collect(),
+        }
+    }
+
+    /// Returns the partition that the name gives; of a dir that names none, one without a topic.
+    pub(super) fn partition_of(parsed: &DirName) -> TopicPartition {
+        parsed
+            .partition()
+            .cloned()
+            .unwrap_or_else(|| TopicPartition::new("", -1))
+    }
+}
+
+fn plan_kind(kind: EntryKind) -> crate::plan::EntryKind {
+    match kind {
+        EntryKind::File => crate::plan::EntryKind::File,
+        EntryKind::Dir => crate::plan::EntryKind::Dir,
+        EntryKind::Other => crate::plan::EntryKind::Other,
+    }
+}
