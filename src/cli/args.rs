@@ -197,6 +197,9 @@ pub struct DumpArgs {
     /// The file; what it is shows in its name
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
+    /// Show the records in each batch too
+    #[arg(long)]
+    pub records: bool,
     /// Print JSON lines
     #[arg(long)]
     pub json: bool,

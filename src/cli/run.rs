@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use clap::Parser as _;
 
 use super::args::{Args, Command};
+use super::command::DumpDepth;
 use super::out::Quiet;
 use super::{CliError, Exit, command};
 
@@ -39,6 +40,14 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> Exit {
 fn dispatch(args: Args, out: &mut dyn Write) -> Result<Exit, CliError> {
     match args.command {
         Some(Command::Completions(args)) => command::completions(&args, out),
+        Some(Command::Dump(args)) => {
+            let depth = if args.records {
+                DumpDepth::Records
+            } else {
+                DumpDepth::Batches
+            };
+            command::dump(&args.file, depth, args.json, out)
+        }
         Some(Command::Man) => command::man(out),
         _ => Err(CliError::failed("this command is being built")),
     }

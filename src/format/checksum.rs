@@ -18,6 +18,13 @@ pub fn crc32(bytes: &[u8]) -> u32 {
     crc32fast::hash(bytes)
 }
 
+/// Returns the CRC-32 of bytes whose first part has the CRC-32 `crc` (0 for none) and whose rest is `bytes`.
+pub fn crc32_append(crc: u32, bytes: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new_with_initial(crc);
+    hasher.update(bytes);
+    hasher.finalize()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -26,5 +33,12 @@ mod tests {
     fn both_give_the_check_values_of_their_definitions() {
         assert_eq!(crc32c(b"123456789"), 0xe306_9283);
         assert_eq!(crc32(b"123456789"), 0xcbf4_3926);
+    }
+
+    #[test]
+    fn sums_of_parts_are_those_of_the_whole() {
+        let (head, tail) = b"123456789".split_at(4);
+        assert_eq!(crc32c_append(crc32c_append(0, head), tail), 0xe306_9283);
+        assert_eq!(crc32_append(crc32_append(0, head), tail), 0xcbf4_3926);
     }
 }
