@@ -7,6 +7,7 @@
 )]
 
 mod architecture;
+mod dump;
 mod golden;
 mod metadata;
 mod plan_job;
