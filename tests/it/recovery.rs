@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use krescue::format::file_name::{FileKind, segment_file_name};
+use krescue::format::file_name::{FileKind, PartitionFile, segment_file_name};
 use krescue::log::{FindingCode, ScanStop, SegmentLimits, SegmentScan, SegmentScanner};
 use krescue::plan::{
     AskReason, LogConfig, OnLoss, PartitionPlan, RecoveryInputs, StepAction, StopState, Verdict,
@@ -174,7 +174,8 @@ fn a_flipped_bit_above_the_recovery_point_asks_and_counts_what_kafka_would_drop(
         .steps
         .iter()
         .filter(|step| {
-            matches!(step.action, StepAction::Remove { .. }) && step.file.ends_with(".log")
+            matches!(step.action, StepAction::Remove { .. })
+                && PartitionFile::parse(&step.file).is_log()
         })
         .map(|step| step.file.as_str())
         .collect();
@@ -369,7 +370,9 @@ proptest! {
         log_start in prop_oneof![3 => Just(None), 1 => Just(Some(Offset(1500))), 1 => Just(Some(Offset(5000)))],
     ) {
         let mut dir = t4();
-        damages.iter().for_each(|damage| apply_damage(&mut dir, damage));
+        for damage in &damages {
+            apply_damage(&mut dir, damage);
+        }
         let inputs = RecoveryInputs { log_start_offset: log_start, on_loss: OnLoss::LikeKafka, ..inputs(recovery_point) };
         let plan = dir.plan(&inputs);
         if !plan.verdict.is_applied() {

@@ -1,10 +1,11 @@
 //! Kafka's `ProducerStateManager` over the virtual dir: which snapshots it reads, removes and writes.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use super::facts::{Facts, Interrupt, refused};
 use super::need::ReplayRequest;
-use super::state::{Segment, State, name_of};
+use super::state::{State, name_of};
 use crate::format::file_name::{FileKind, PartitionFile};
 use crate::format::producer_snapshot;
 use crate::log::{Finding, FindingCode, ProducerEvent, ProducerState, Severity};
@@ -108,17 +109,11 @@ impl<'a> Producers<'a> {
                 .range(..=target)
                 .next_back()
                 .map(|(base, _)| *base);
-            let scanned: Vec<(Offset, Segment)> = state
+            let scanned: Vec<Offset> = state
                 .segments_from(self.map_end)
                 .take_while(|base| *base < target)
-                .filter_map(|base| {
-                    state
-                        .segments
-                        .get(&base)
-                        .map(|segment| (base, segment.clone()))
-                })
                 .collect();
-            for (base, segment) in scanned {
+            for base in scanned {
                 let from = base.max(self.map_end).max(log_start);
                 self.map_end = from;
                 if marks.contains(&base) {
@@ -129,7 +124,7 @@ impl<'a> Producers<'a> {
                 } else {
                     Offset(i64::MAX)
                 };
-                self.replay(state, base, &segment, from, to)?;
+                self.replay(state, base, from..to)?;
             }
         }
         self.map_end = target;
@@ -140,17 +135,15 @@ impl<'a> Producers<'a> {
         &mut self,
         state: &State,
         base: Offset,
-        segment: &Segment,
-        from: Offset,
-        to: Offset,
+        range: Range<Offset>,
     ) -> Result<(), Interrupt> {
         let file = name_of(base, FileKind::Log);
         let request = ReplayRequest {
             base_offset: base,
             file: state.source_of(&file),
-            len: segment.len,
-            from,
-            to,
+            len: state.segments.get(&base).map_or(0, |segment| segment.len),
+            from: range.start,
+            to: range.end,
         };
         let replayed = self.facts.replay(request)?;
         if let Some(cause) = &replayed.fatal {

@@ -217,7 +217,7 @@ impl Order<'_> {
             // remove indexes that were renamed before it.
             PartitionFile::Swap { offset, kind } => {
                 let is_log = kind == Some(FileKind::Log);
-                (Turn::Renames, offset.0, if is_log { 0 } else { 1 })
+                (Turn::Renames, offset.0, u8::from(!is_log))
             }
             PartitionFile::Cleaned { .. } => (Turn::Leftovers, 0, 1),
             PartitionFile::Deleted => (Turn::Leftovers, 0, 2),

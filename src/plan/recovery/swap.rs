@@ -21,7 +21,7 @@ impl Recovery {
         for name in names {
             match PartitionFile::parse(&name) {
                 PartitionFile::Deleted => {
-                    leftover(state, &name, "scheduled for deletion; a boot removes it")
+                    leftover(state, &name, "scheduled for deletion; a boot removes it");
                 }
                 PartitionFile::Cleaned { offset, .. } => cleaned.push((offset, name)),
                 PartitionFile::Swap { offset, kind } => swaps.push((offset, kind, name)),
