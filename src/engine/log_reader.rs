@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use super::contents::Contents;
 use super::context::JobContext;
 use crate::disk::{DiskError, Pace, ReadManner, SegmentBytes, Storage, WindowBuffer};
-use crate::format::file_name::{FileKind, segment_file_name};
 use crate::log::{
     Feed, NextOffsetWalk, ProducerReplay, RebuiltIndex, Replayed, SegmentParser, SegmentScan,
     SegmentScanner, Walked,
@@ -66,14 +65,12 @@ impl LogReader<'_> {
         let mut scanner = SegmentScanner::new(request.base_offset, request.len, request.limits);
         self.feed(source, (&request.file, request.len), &mut scanner, buffer)?;
         let mut scan = scanner.finish();
-        for (kind, index) in [
-            (FileKind::Index, &mut scan.offset_index),
-            (FileKind::TimeIndex, &mut scan.time_index),
+        for (file, index) in [
+            (&request.offset_index_file, &mut scan.offset_index),
+            (&request.time_index_file, &mut scan.time_index),
         ] {
-            let path = source
-                .dir
-                .join(segment_file_name(request.base_offset, kind));
-            self.compare(&path, index);
+            let path = file.as_ref().map(|file| source.dir.join(file));
+            self.compare(path.as_deref(), index);
         }
         Ok(scan)
     }
@@ -156,11 +153,11 @@ impl LogReader<'_> {
     }
 
     /// Lets go of a rebuilt index whose bytes begin the file on disk.
-    fn compare(&self, path: &Path, index: &mut RebuiltIndex) {
+    fn compare(&self, path: Option<&Path>, index: &mut RebuiltIndex) {
         let RebuiltIndex::Bytes(bytes) = index else {
             return;
         };
-        *index = if self.begins_with(path, bytes) {
+        *index = if path.is_some_and(|path| self.begins_with(path, bytes)) {
             RebuiltIndex::OnDisk {
                 len: bytes.len() as u64,
             }
