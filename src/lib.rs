@@ -21,6 +21,7 @@
 //!
 //! `tests/it/architecture.rs` checks this table against the code.
 
+pub mod app;
 pub mod cli;
 pub mod cluster;
 pub mod disk;

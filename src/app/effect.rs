@@ -1,0 +1,75 @@
+//! What the state wants done outside of it; only the dashboard does it.
+
+use std::path::PathBuf;
+
+use crate::plan::HandOver;
+use crate::terms::Position;
+
+use super::event::Level;
+use super::state::LogId;
+
+/// Which logs a plan is made for.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Scope {
+    /// All of them.
+    #[default]
+    All,
+    /// Those named: log dir, and the dir's name in it.
+    Logs(Vec<(PathBuf, String)>),
+}
+
+/// What is asked of the engine.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PlanRequest {
+    /// For which logs.
+    pub scope: Scope,
+    /// Whether Kafka's way is taken where good records would go.
+    pub like_kafka: bool,
+    /// What the dirs are handed over as.
+    pub hand_over: HandOver,
+}
+
+/// One thing to be done outside of the state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// Opens the broker of this index among those found.
+    OpenBroker(usize),
+    /// Lists names, sizes and checkpoints.
+    List,
+    /// Reads batches and makes a plan.
+    Plan(PlanRequest),
+    /// Ends the reading that runs.
+    CancelPlan,
+    /// Starts the job that carries out the stored plan of this hash; only for a plan that was shown and confirmed.
+    Apply {
+        /// The plan's hash.
+        plan: String,
+    },
+    /// Asks a job to stop after its step.
+    StopJob {
+        /// Its id.
+        job: String,
+    },
+    /// Reads bytes of a file for the detail view.
+    ReadBytes {
+        /// Whose.
+        log: LogId,
+        /// The file, with its path.
+        file: PathBuf,
+        /// Where.
+        position: Position,
+    },
+    /// Writes the screen to a file.
+    SaveScreen,
+    /// Throws away input that was typed ahead.
+    DrainInput,
+    /// Writes a line to krescue's log.
+    Log {
+        /// How bad.
+        level: Level,
+        /// The line.
+        text: String,
+    },
+    /// Ends the program.
+    Quit,
+}

@@ -1,0 +1,95 @@
+//! What was learned of the host before any batch is read.
+
+use std::path::PathBuf;
+
+use crate::log::Finding;
+use crate::plan::StopState;
+use crate::terms::{KafkaVersion, Timestamp};
+
+/// One broker that was found on this host; several make a chooser.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct BrokerChoice {
+    /// What names it: node id and config, or the log dirs.
+    pub label: String,
+    /// How it was found (`process 812`, `unit kafka.service`, `--config`).
+    pub source: String,
+    /// Its log dirs.
+    pub log_dirs: Vec<PathBuf>,
+}
+
+/// Whether the broker of these log dirs runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Presence {
+    /// Nobody knows.
+    Unknown {
+        /// Why.
+        why: String,
+    },
+    /// No process holds these dirs.
+    Down,
+    /// A process does.
+    Running {
+        /// Which, if it can be told.
+        pid: Option<u32>,
+    },
+}
+
+/// Which process supervisor would start the broker, and how it is held off.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Supervisor {
+    /// The unit's name.
+    pub name: String,
+    /// The command that keeps it from starting the broker.
+    pub hold: String,
+    /// The command that lets it again.
+    pub release: String,
+}
+
+/// The broker whose log dirs these are; what is unknown is `None`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BrokerFacts {
+    /// `node.id` or `broker.id`.
+    pub node_id: Option<i32>,
+    /// `cluster.id`.
+    pub cluster_id: Option<String>,
+    /// Its release.
+    pub version: KafkaVersion,
+    /// Where the release is known from.
+    pub version_source: String,
+    /// Its `server.properties`.
+    pub config: Option<PathBuf>,
+    /// Whether it runs.
+    pub presence: Presence,
+    /// Who would start it.
+    pub supervisor: Option<Supervisor>,
+    /// When this was learned.
+    pub at: Timestamp,
+}
+
+/// One partition dir by names, sizes and checkpoints alone.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PartitionFacts {
+    /// The dir's name.
+    pub dir_name: String,
+    /// Its `.log` files.
+    pub segments: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Bytes of them that an unclean boot reads: from the segment that holds the recovery point on.
+    pub boot_reads: Option<u64>,
+}
+
+/// One log dir by names, sizes and checkpoints alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogDirFacts {
+    /// The log dir as the operator named it.
+    pub path: PathBuf,
+    /// How its broker stopped; `None` where the dir could not be read.
+    pub stop: Option<StopState>,
+    /// Why it is taken for that, in a few words.
+    pub why: String,
+    /// What was seen beside the partition dirs.
+    pub findings: Vec<Finding>,
+    /// The partition dirs.
+    pub partitions: Vec<PartitionFacts>,
+}

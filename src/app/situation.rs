@@ -1,0 +1,334 @@
+//! The one question a screen answers first: what is wrong, how long it takes, what may be done.
+
+use crate::engine::{JobOutcome, Phase};
+use crate::log::Severity;
+use crate::plan::{StopState, Verdict};
+
+use super::confirm::PlanSummary;
+use super::facts::Presence;
+use super::state::{LogRow, ShownPlan, State, Work, World, seconds};
+use super::text;
+
+/// How urgent the situation is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Urgency {
+    /// Nothing to do.
+    Fine,
+    /// Something runs; it is told how far it is.
+    Busy,
+    /// Something is to be done.
+    Work,
+    /// Something must not be done.
+    Danger,
+}
+
+/// The second line of every screen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Situation {
+    /// How urgent.
+    pub urgency: Urgency,
+    /// One sentence with a number and a time, as far as they are known.
+    pub text: String,
+    /// The command that helps.
+    pub offer: &'static str,
+}
+
+impl Situation {
+    fn new(urgency: Urgency, text: impl Into<String>, offer: &'static str) -> Self {
+        Self {
+            urgency,
+            text: text.into(),
+            offer,
+        }
+    }
+
+    /// Returns the situation that the shown facts make, the first in the order of precedence.
+    pub fn of(state: &State) -> Self {
+        let world = state.shown();
+        not_open(world)
+            .or_else(|| world.running().map(|work| running(work, state)))
+            .or_else(|| broken_off(world))
+            .or_else(|| broker_runs(world))
+            .or_else(|| destroys(world))
+            .or_else(|| unclean(world))
+            .or_else(|| fails(world))
+            .unwrap_or_else(|| fine(world))
+    }
+}
+
+fn not_open(world: &World) -> Option<Situation> {
+    if let Some(cause) = &world.list_error {
+        let text = format!("the log dirs could not be listed: {cause}");
+        return Some(Situation::new(Urgency::Work, text, "r"));
+    }
+    if world.broker.is_none() {
+        let text = match world.choices.len() {
+            0 => "looking for a broker on this host".to_owned(),
+            found => format!("{found} brokers were found on this host: choose one"),
+        };
+        return Some(Situation::new(Urgency::Busy, text, ""));
+    }
+    world.listed.is_none().then(|| {
+        let text = "reading names, sizes and checkpoints of the log dirs";
+        Situation::new(Urgency::Busy, text, "")
+    })
+}
+
+fn running(work: &Work, state: &State) -> Situation {
+    let (done, total) = work.progress.bytes();
+    let (logs, of_logs) = work.progress.logs();
+    let mut text = match work.progress.phase {
+        Phase::Listing => "listing the log dirs".to_owned(),
+        Phase::Scanning => format!(
+            "reading batches: {} in {logs} of {}",
+            text::bytes_of(done, total),
+            text::plural(of_logs, "log", "logs"),
+        ),
+        Phase::Checking => "checking locks, space and permissions before the first step".to_owned(),
+        Phase::Applying => format!(
+            "recovering: {} of {}",
+            text::count(work.progress.steps_done),
+            text::plural(work.progress.steps_total, "step", "steps"),
+        ),
+        Phase::Syncing => "all steps are done: syncing the volumes".to_owned(),
+        Phase::HandingOver => "writing checkpoints and markers".to_owned(),
+        Phase::Ended => "ending".to_owned(),
+    };
+    if work.progress.phase == Phase::Scanning {
+        if let Some(rate) = work.rate() {
+            text = format!("{text} at {}", text::rate(rate));
+        }
+        text = match work.left() {
+            Some(left) => {
+                let left_ms = i64::try_from(left).unwrap_or(0).saturating_mul(1000);
+                let end = crate::terms::Timestamp(state.now.0.saturating_add(left_ms));
+                let end = text::clock(end, &state.setup.zone);
+                format!("{text}, ~{} left, until {end}", text::duration(left))
+            }
+            None => format!("{text}, time left ?"),
+        };
+    }
+    if work.stopping {
+        text = format!("stopping: {text}");
+    }
+    Situation::new(
+        Urgency::Busy,
+        text,
+        if work.stopping { "" } else { ":stop" },
+    )
+}
+
+/// A job that did not reach its end is told of until something newer is known.
+fn broken_off(world: &World) -> Option<Situation> {
+    let work = world.work.as_ref().filter(|work| work.is_apply())?;
+    if world.plan.as_ref().is_some_and(|plan| plan.made > work.at) {
+        return None;
+    }
+    let text = match work.outcome.as_ref()? {
+        JobOutcome::Stopped => {
+            "DO NOT START before a rerun: the job was stopped in the middle; what is done stays done"
+                .to_owned()
+        }
+        JobOutcome::Failed { cause } => format!("the job failed in the middle: {cause}"),
+        JobOutcome::Refused { cause } => format!("refused before any change: {cause}"),
+        JobOutcome::Done | JobOutcome::DoneButLeft { .. } => return None,
+    };
+    Some(Situation::new(Urgency::Danger, text, ":recover"))
+}
+
+fn broker_runs(world: &World) -> Option<Situation> {
+    let Some(Presence::Running { pid }) = world.presence() else {
+        return None;
+    };
+    let pid = pid.map_or_else(String::new, |pid| format!(" (pid {pid})"));
+    let logs = text::plural(world.logs.len(), "log", "logs");
+    let bytes = world.logs.rows().filter_map(|row| row.bytes).sum();
+    let text = format!(
+        "the broker runs{pid}: {logs}, {}; looking costs it nothing, reading batches must be asked for",
+        text::bytes(bytes),
+    );
+    Some(Situation::new(Urgency::Fine, text, ":scan"))
+}
+
+fn destroys(world: &World) -> Option<Situation> {
+    let mut asks: Vec<(&LogRow, &crate::plan::Ask)> = world
+        .logs
+        .rows()
+        .filter_map(|row| Some((row, row.open_ask()?)))
+        .collect();
+    asks.sort_by_key(|(_, ask)| std::cmp::Reverse((ask.lost_bytes, ask.lost_segments)));
+    let (row, worst) = asks.first()?;
+    let what = match worst.lost_segments {
+        0 => "good batches".to_owned(),
+        segments => text::plural(segments, "segment", "segments"),
+    };
+    let lost = text::bytes(worst.lost_bytes);
+    let others = match asks.len() - 1 {
+        0 => String::new(),
+        1 => ", and of 1 log more".to_owned(),
+        more => format!(", and of {more} logs more"),
+    };
+    let reads = boot_reads(world).map_or_else(String::new, |bytes| {
+        format!("; it reads {}{}", text::bytes(bytes), time_of(world, bytes))
+    });
+    let rest = match summary(world) {
+        Some(sum) if sum.changed > 0 => {
+            format!(
+                "; {} can be recovered",
+                text::plural(sum.changed, "log", "logs")
+            )
+        }
+        _ => String::new(),
+    };
+    let text = format!(
+        "DO NOT START: a boot deletes {what} of {} ({lost}){others}{reads}{rest}",
+        row.dir_name
+    );
+    Some(Situation::new(Urgency::Danger, text, "2 decide"))
+}
+
+fn unclean(world: &World) -> Option<Situation> {
+    let dirs = &world.logs.dirs;
+    let unclean = dirs
+        .iter()
+        .filter(|dir| dir.stop == Some(StopState::Unclean))
+        .count();
+    if unclean == 0 {
+        return None;
+    }
+    let reads = boot_reads(world);
+    let mut text = match unclean {
+        _ if unclean == dirs.len() => "down, unclean".to_owned(),
+        _ => format!("down, {unclean} of {} log dirs unclean", dirs.len()),
+    };
+    if matches!(world.presence(), Some(Presence::Unknown { .. }) | None) {
+        text = text.replacen("down", "down ?", 1);
+    }
+    match reads {
+        Some(bytes) => {
+            let time = time_of(world, bytes);
+            text = format!("{text}: a boot reads {}{time}", text::bytes(bytes));
+        }
+        None => text.push_str(": a boot reads ? bytes"),
+    }
+    let Some(sum) = summary(world) else {
+        text.push_str(" and cuts ?: batches were not read");
+        return Some(Situation::new(Urgency::Work, text, ":recover"));
+    };
+    let urgency = if sum.changed > 0 || sum.left() > 0 {
+        Urgency::Work
+    } else {
+        Urgency::Fine
+    };
+    text = match (sum.cut_logs, sum.changed) {
+        (0, 0) => format!("{text} and changes nothing"),
+        (0, changed) => format!(
+            "{text}, cuts nothing, rebuilds files of {}",
+            text::plural(changed, "log", "logs")
+        ),
+        (cut, changed) => format!(
+            "{text}, cuts {} off {}, rebuilds files of {}",
+            text::bytes(sum.cut_bytes),
+            text::plural(cut, "log", "logs"),
+            text::plural(changed, "log", "logs")
+        ),
+    };
+    if let Some(why) = stays(&sum) {
+        text = format!("{text}; {why}");
+    }
+    let offer = if urgency == Urgency::Fine {
+        ""
+    } else {
+        ":recover"
+    };
+    Some(Situation::new(urgency, text, offer))
+}
+
+fn fails(world: &World) -> Option<Situation> {
+    let dir = world.logs.dirs.iter().find_map(|dir| {
+        let fatal = |finding: &&crate::log::Finding| finding.severity == Severity::Fatal;
+        Some((dir, dir.findings.iter().find(fatal)?))
+    });
+    if let Some((dir, finding)) = dir {
+        let text = format!("a boot fails at {}: {}", dir.label, finding.text);
+        return Some(Situation::new(Urgency::Danger, text, "2"));
+    }
+    let row = world.logs.rows().find_map(|row| {
+        let Some(Verdict::Refused { cause }) = &row.verdict else {
+            return None;
+        };
+        Some((row, cause))
+    })?;
+    let text = format!("a boot fails at {}: {}", row.0.dir_name, row.1);
+    Some(Situation::new(Urgency::Danger, text, "2"))
+}
+
+fn fine(world: &World) -> Situation {
+    let dirs = world.logs.dirs.len() as u64;
+    if dirs == 0 {
+        return Situation::new(Urgency::Work, "there is no log dir to look at", "");
+    }
+    let unknown = world
+        .logs
+        .dirs
+        .iter()
+        .filter(|dir| dir.stop.is_none())
+        .count();
+    if unknown > 0 {
+        let text = format!("{unknown} of {dirs} log dirs could not be read");
+        return Situation::new(Urgency::Work, text, "2");
+    }
+    let logs = text::plural(world.logs.len(), "log", "logs");
+    let dirs = text::plural(dirs, "log dir", "log dirs");
+    match summary(world) {
+        Some(sum) if sum.changed > 0 || sum.left() > 0 => {
+            let text = format!(
+                "down, clean, but {} would change at a boot",
+                text::plural(sum.changed + sum.left(), "log", "logs")
+            );
+            Situation::new(Urgency::Work, text, ":recover")
+        }
+        Some(_) => {
+            let text =
+                format!("down, clean: a boot loads {logs} in {dirs} and reads no batch again");
+            Situation::new(Urgency::Fine, text, "")
+        }
+        None => {
+            let text = format!("down, clean: {logs} in {dirs}; batches were not read");
+            Situation::new(Urgency::Fine, text, "")
+        }
+    }
+}
+
+fn stays(sum: &PlanSummary) -> Option<String> {
+    let parts: Vec<String> = [
+        (sum.refused, "REFUSED"),
+        (sum.unsupported, "UNSUPPORTED"),
+        (sum.unreadable, "UNREADABLE"),
+    ]
+    .into_iter()
+    .filter(|(number, _)| *number > 0)
+    .map(|(number, word)| format!("{number} {word}"))
+    .collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// Returns the newest plan in numbers, if it speaks of the files as they are.
+fn summary(world: &World) -> Option<PlanSummary> {
+    let ShownPlan { plan, applied, .. } = world.plan.as_ref()?;
+    (!applied).then(|| PlanSummary::of(plan))
+}
+
+/// Returns how long `bytes` take at the rate that was measured here; empty where none was.
+fn time_of(world: &World, bytes: u64) -> String {
+    let Some(rate) = world.measured_rate else {
+        return String::new();
+    };
+    seconds(bytes, rate).map_or_else(String::new, |left| {
+        format!(" (~{} at {})", text::duration(left), text::rate(rate))
+    })
+}
+
+fn boot_reads(world: &World) -> Option<u64> {
+    world.logs.rows().map(|row| row.boot_reads).sum()
+}

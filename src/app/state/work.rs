@@ -1,0 +1,212 @@
+//! A scan or a job that runs: its counters, and what follows from how they move.
+
+use std::collections::VecDeque;
+
+use crate::engine::{JobOutcome, Phase, Progress};
+use crate::terms::Timestamp;
+
+/// Milliseconds over which a rate is taken.
+const WINDOW_MS: i64 = 10_000;
+/// Milliseconds before the first rate is worth showing.
+const FIRST_RATE_MS: i64 = 1_000;
+
+/// What runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WorkKind {
+    /// Batches are read, nothing is changed.
+    Scan,
+    /// A plan is carried out by a process of its own.
+    Apply {
+        /// The job's id.
+        job: String,
+        /// Its plan's hash.
+        plan: String,
+    },
+}
+
+/// A scan or a job.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Work {
+    /// What it is.
+    pub kind: WorkKind,
+    /// When it began, or was first seen.
+    pub started: Timestamp,
+    /// Its newest counters.
+    pub progress: Progress,
+    /// When these were read.
+    pub at: Timestamp,
+    /// Whether it was asked to stop.
+    pub stopping: bool,
+    /// How it ended.
+    pub outcome: Option<JobOutcome>,
+    samples: VecDeque<(Timestamp, Vec<u64>)>,
+}
+
+impl Work {
+    /// Returns work that has just begun.
+    pub fn new(kind: WorkKind, started: Timestamp) -> Self {
+        Self {
+            kind,
+            started,
+            progress: Progress::default(),
+            at: started,
+            stopping: false,
+            outcome: None,
+            samples: VecDeque::new(),
+        }
+    }
+
+    /// Says whether it still runs.
+    pub fn runs(&self) -> bool {
+        self.outcome.is_none()
+    }
+
+    /// Says whether it is a job that changes files.
+    pub fn is_apply(&self) -> bool {
+        matches!(self.kind, WorkKind::Apply { .. })
+    }
+
+    /// Takes new counters.
+    pub fn on_progress(&mut self, progress: Progress, at: Timestamp) {
+        let bytes: Vec<u64> = progress.dirs.iter().map(|dir| dir.bytes_done).collect();
+        if self
+            .samples
+            .back()
+            .is_none_or(|(_, last)| last.len() == bytes.len())
+        {
+            self.samples.push_back((at, bytes));
+        } else {
+            self.samples = VecDeque::from([(at, bytes)]);
+        }
+        // One sample older than the window stays, so that the window is always covered.
+        while self
+            .samples
+            .get(1)
+            .is_some_and(|(time, _)| at.0.saturating_sub(time.0) > WINDOW_MS)
+        {
+            self.samples.pop_front();
+        }
+        self.progress = progress;
+        self.at = at;
+    }
+
+    /// Returns bytes a second over the last seconds of one log dir; `None` where too little was seen.
+    pub fn dir_rate(&self, dir: usize) -> Option<u64> {
+        let of = |sample: &(Timestamp, Vec<u64>)| Some((sample.0, sample.1.get(dir).copied()?));
+        self.slope(of)
+    }
+
+    /// Returns bytes a second over the last seconds of all log dirs; `None` where too little was seen.
+    pub fn rate(&self) -> Option<u64> {
+        self.slope(|sample| Some((sample.0, sample.1.iter().sum())))
+    }
+
+    /// Returns bytes a second since the beginning; `None` where too little was seen.
+    pub fn mean_rate(&self) -> Option<u64> {
+        let elapsed = self.at.0.saturating_sub(self.started.0);
+        per_second(self.progress.bytes().0, elapsed)
+    }
+
+    /// Returns the seconds until one log dir is read, at its rate.
+    pub fn dir_left(&self, dir: usize) -> Option<u64> {
+        let progress = self.progress.dirs.get(dir)?;
+        seconds(
+            progress.bytes_total.saturating_sub(progress.bytes_done),
+            self.dir_rate(dir)?,
+        )
+    }
+
+    /// Returns the seconds until all is read: those of the slowest log dir.
+    pub fn left(&self) -> Option<u64> {
+        if !matches!(self.progress.phase, Phase::Listing | Phase::Scanning) {
+            return None;
+        }
+        (0..self.progress.dirs.len())
+            .filter(|&dir| {
+                self.progress
+                    .dirs
+                    .get(dir)
+                    .is_some_and(|progress| progress.bytes_done < progress.bytes_total)
+            })
+            .map(|dir| self.dir_left(dir))
+            .try_fold(0, |longest, left| Some(left?.max(longest)))
+    }
+
+    fn slope(
+        &self,
+        of: impl Fn(&(Timestamp, Vec<u64>)) -> Option<(Timestamp, u64)>,
+    ) -> Option<u64> {
+        let (begin, first) = of(self.samples.front()?)?;
+        let (end, last) = of(self.samples.back()?)?;
+        per_second(last.saturating_sub(first), end.0.saturating_sub(begin.0))
+    }
+}
+
+fn per_second(bytes: u64, elapsed_ms: i64) -> Option<u64> {
+    if elapsed_ms < FIRST_RATE_MS {
+        return None;
+    }
+    let elapsed = u64::try_from(elapsed_ms).ok()?;
+    u64::try_from(u128::from(bytes) * 1000 / u128::from(elapsed)).ok()
+}
+
+/// Returns the seconds that `bytes` take, rounded up; `None` at a standstill.
+pub fn seconds(bytes: u64, bytes_per_second: u64) -> Option<u64> {
+    (bytes_per_second > 0).then(|| bytes.div_ceil(bytes_per_second))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::DirProgress;
+
+    fn progress(done: &[(u64, u64)]) -> Progress {
+        Progress {
+            phase: Phase::Scanning,
+            dirs: done
+                .iter()
+                .map(|&(bytes_done, bytes_total)| DirProgress {
+                    bytes_done,
+                    bytes_total,
+                    ..DirProgress::default()
+                })
+                .collect(),
+            ..Progress::default()
+        }
+    }
+
+    #[test]
+    fn a_rate_is_unknown_before_the_first_second() {
+        let mut work = Work::new(WorkKind::Scan, Timestamp(0));
+        work.on_progress(progress(&[(0, 100)]), Timestamp(0));
+        assert_eq!(work.rate(), None);
+        work.on_progress(progress(&[(50, 100)]), Timestamp(500));
+        assert_eq!((work.rate(), work.left()), (None, None));
+    }
+
+    #[test]
+    fn the_end_is_that_of_the_slowest_dir() {
+        let mut work = Work::new(WorkKind::Scan, Timestamp(0));
+        work.on_progress(progress(&[(0, 1000), (0, 1000)]), Timestamp(0));
+        work.on_progress(progress(&[(100, 1000), (300, 1000)]), Timestamp(1000));
+        assert_eq!(work.dir_rate(0), Some(100));
+        assert_eq!(work.rate(), Some(400));
+        assert_eq!(work.left(), Some(9));
+    }
+
+    #[test]
+    fn a_rate_forgets_what_is_older_than_its_window() {
+        let mut work = Work::new(WorkKind::Scan, Timestamp(0));
+        for second in 0..=30_i64 {
+            let done = if second <= 10 {
+                second.unsigned_abs() * 1000
+            } else {
+                10_000
+            };
+            work.on_progress(progress(&[(done, 100_000)]), Timestamp(second * 1000));
+        }
+        assert_eq!(work.rate(), Some(0));
+        assert_eq!(work.left(), None);
+        assert_eq!(work.mean_rate(), Some(333));
+    }
+}

@@ -1,0 +1,166 @@
+//! The whole state, and the part of it that is facts.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use jiff::tz::TimeZone;
+
+use crate::app::confirm::PlanSummary;
+use crate::app::effect::PlanRequest;
+use crate::app::facts::{BrokerChoice, BrokerFacts, Presence};
+use crate::app::session::Session;
+use crate::engine::JobOutcome;
+use crate::plan::{HandOver, PartitionPlan, RecoveryPlan};
+use crate::terms::Timestamp;
+
+use super::logs::{LogRow, Logs};
+use super::view::View;
+use super::work::Work;
+
+/// What is known before anything was looked at.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    /// The host's name.
+    pub host: String,
+    /// The time zone that times are shown in.
+    pub zone: TimeZone,
+    /// Why this session may never act.
+    pub forbidden: Option<String>,
+    /// Whether it begins armed.
+    pub armed: bool,
+    /// The flags that name this broker on a command line.
+    pub flags: Vec<String>,
+    /// The time.
+    pub now: Timestamp,
+}
+
+/// A plan that was made and stored.
+#[derive(Debug, Clone)]
+pub struct ShownPlan {
+    /// The plan.
+    pub plan: Arc<RecoveryPlan>,
+    /// Its hash.
+    pub hash: String,
+    /// What it was made for.
+    pub request: PlanRequest,
+    /// When it was made.
+    pub made: Timestamp,
+    /// Whether it was carried out: then it is history and cannot be again.
+    pub applied: bool,
+}
+
+/// A job that ended, as long as the session lasts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ended {
+    /// Its id.
+    pub job: String,
+    /// How.
+    pub outcome: JobOutcome,
+    /// What its plan was to do; `None` for a job of another session.
+    pub did: Option<PlanSummary>,
+    /// What it handed over as.
+    pub hand_over: Option<HandOver>,
+    /// Where the cut bytes are.
+    pub quarantine: Option<PathBuf>,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// What is known.
+#[derive(Debug, Clone, Default)]
+pub struct World {
+    /// The brokers that were found.
+    pub choices: Vec<BrokerChoice>,
+    /// The one that is open.
+    pub broker: Option<BrokerFacts>,
+    /// Its log dirs and logs.
+    pub logs: Logs,
+    /// When they were listed.
+    pub listed: Option<Timestamp>,
+    /// Why they could not be.
+    pub list_error: Option<String>,
+    /// The newest plan.
+    pub plan: Option<ShownPlan>,
+    /// The scan or job that runs or ran last.
+    pub work: Option<Work>,
+    /// The job that ended last.
+    pub ended: Option<Ended>,
+    /// Bytes a second at which batches were read on this host.
+    pub measured_rate: Option<u64>,
+}
+
+impl World {
+    /// Returns whether the broker runs, as far as that is known.
+    pub fn presence(&self) -> Option<&Presence> {
+        self.broker.as_ref().map(|broker| &broker.presence)
+    }
+
+    /// Returns what the newest plan says of a log.
+    pub fn planned(&self, row: &LogRow) -> Option<&PartitionPlan> {
+        let (dir, index) = row.plan?;
+        let plan = &self.plan.as_ref()?.plan;
+        plan.log_dirs.get(dir)?.partitions.get(index)
+    }
+
+    /// Returns the work if it still runs.
+    pub fn running(&self) -> Option<&Work> {
+        self.work.as_ref().filter(|work| work.runs())
+    }
+}
+
+/// A screen that stands still.
+#[derive(Debug, Clone)]
+pub struct Frozen {
+    /// What was known then.
+    pub world: World,
+    /// When it was frozen.
+    pub since: Timestamp,
+}
+
+/// Everything that a screen is drawn from.
+#[derive(Debug, Clone)]
+pub struct State {
+    /// What was given at the start.
+    pub setup: Setup,
+    /// The time.
+    pub now: Timestamp,
+    /// Whether this session may act.
+    pub session: Session,
+    /// What is known.
+    pub world: World,
+    /// What was known when the screen was frozen.
+    pub frozen: Option<Box<Frozen>>,
+    /// How it is looked at.
+    pub view: View,
+}
+
+impl State {
+    /// Returns the state of a session in which nothing was looked at yet.
+    pub fn new(setup: Setup) -> Self {
+        let mut session = Session::new(setup.forbidden.clone());
+        if setup.armed && session.arm(setup.now).is_err() {
+            session.disarm();
+        }
+        Self {
+            now: setup.now,
+            session,
+            world: World::default(),
+            frozen: None,
+            view: View::default(),
+            setup,
+        }
+    }
+
+    /// Returns what the screen shows: the world, or what it was when it was frozen.
+    pub fn shown(&self) -> &World {
+        self.frozen
+            .as_ref()
+            .map_or(&self.world, |frozen| &frozen.world)
+    }
+
+    /// Returns the log under the cursor, or the one that is open.
+    pub fn selected_log(&self) -> Option<&LogRow> {
+        let open = self.view.detail.as_ref().map(|detail| detail.log);
+        self.shown().logs.row(open.or(self.view.table.selected())?)
+    }
+}

@@ -1,0 +1,231 @@
+//! Acts: each opens a plan or does what changes no file; only a confirmed plan is applied.
+
+use crate::app::act::{self, Act, Target};
+use crate::app::action::PaneId;
+use crate::app::confirm::Phrase;
+use crate::app::effect::{Effect, PlanRequest, Scope};
+use crate::app::event::Level;
+use crate::app::facts::Presence;
+use crate::app::lines::hand_over_word;
+use crate::app::plan_text::plan_lines;
+use crate::app::state::{
+    Choice, HandOverChoice, Overlay, Pending, PlanDialog, Prompt, ShownPlan, State, WorkKind,
+};
+use crate::plan::HandOver;
+
+use super::tell;
+
+/// Does an act, or says why not.
+pub(super) fn on_act(state: &mut State, act: Act, effects: &mut Vec<Effect>) {
+    if let Some(why) = act::refusal(state, &act) {
+        tell(state, effects, Level::Warn, &format!("not now: {why}"));
+        return;
+    }
+    match act {
+        Act::Scan => plan(state, PlanRequest::default(), false, effects),
+        Act::Recover(target) => recover(state, &target, effects),
+        Act::KafkasWay(id) => {
+            let request = PlanRequest {
+                scope: act::scope(state, &Target::Log(id)),
+                like_kafka: true,
+                hand_over: state.view.hand_over.unless_clean(),
+            };
+            plan(state, request, true, effects);
+        }
+        Act::Leave(id) => {
+            if let Some(row) = state.world.logs.row_mut(id) {
+                row.choice = Choice::Leave;
+                let text = format!(
+                    "{} stays as it is; a boot would still delete from it",
+                    row.dir_name
+                );
+                tell(state, effects, Level::Note, &text);
+            }
+            state.view.table.touch();
+        }
+        Act::ShowPlan => show_plan(state, effects),
+        Act::Stop => stop(state, effects),
+        Act::Arm => match state.session.arm(state.now) {
+            Ok(()) => {
+                let text = "ARMED: a plan that you confirm now changes files";
+                tell(state, effects, Level::Warn, text);
+            }
+            Err(why) => tell(state, effects, Level::Warn, &why),
+        },
+        Act::Disarm => {
+            state.session.disarm();
+            tell(state, effects, Level::Note, "LOOKING: nothing is changed");
+        }
+        Act::ReadOnly => {
+            state.session.forbid("made read-only on screen");
+            tell(state, effects, Level::Note, "read-only until krescue ends");
+        }
+    }
+}
+
+/// Plans anew with another hand-over, if a plan is there.
+pub(super) fn on_hand_over(state: &mut State, hand_over: HandOver, effects: &mut Vec<Effect>) {
+    state.view.hand_over = HandOverChoice(hand_over);
+    let Some(shown) = &state.world.plan else {
+        let text = format!("the next plan hands over: {}", hand_over_word(hand_over));
+        tell(state, effects, Level::Note, &text);
+        return;
+    };
+    if hand_over == HandOver::Clean && shown.request.scope != Scope::All {
+        let text = "clean needs a plan of all log dirs: :recover";
+        tell(state, effects, Level::Warn, text);
+        return;
+    }
+    let request = PlanRequest {
+        hand_over,
+        ..shown.request.clone()
+    };
+    if state.world.running().is_some() {
+        tell(state, effects, Level::Warn, "not now: a scan or a job runs");
+        return;
+    }
+    plan(state, request, true, effects);
+}
+
+fn recover(state: &mut State, target: &Target, effects: &mut Vec<Effect>) {
+    let scope = act::scope(state, target);
+    let hand_over = match scope {
+        Scope::All => state.view.hand_over.0,
+        Scope::Logs(_) => state.view.hand_over.unless_clean(),
+    };
+    if matches!(&scope, Scope::Logs(logs) if logs.is_empty()) {
+        tell(state, effects, Level::Warn, "nothing is marked");
+        return;
+    }
+    let request = PlanRequest {
+        scope,
+        like_kafka: false,
+        hand_over,
+    };
+    let made = state.world.plan.as_ref();
+    if made.is_some_and(|shown| !shown.applied && shown.request == request) {
+        show_plan(state, effects);
+    } else {
+        plan(state, request, true, effects);
+    }
+}
+
+fn plan(state: &mut State, request: PlanRequest, show: bool, effects: &mut Vec<Effect>) {
+    state.view.pending = if show {
+        Pending::ShowPlan
+    } else {
+        Pending::Nothing
+    };
+    state.view.pane = PaneId::Recovery;
+    state.view.overlays.clear();
+    effects.push(Effect::Plan(request));
+}
+
+/// Opens the newest plan; the screen goes on, since a plan must not be older than it looks.
+pub(super) fn show_plan(state: &mut State, effects: &mut Vec<Effect>) {
+    let Some(shown) = &state.world.plan else {
+        return;
+    };
+    let dialog = PlanDialog {
+        hash: shown.hash.clone(),
+        lines: plan_lines(state, shown).into(),
+        scroll: 0,
+        prompt: None,
+        refused: None,
+    };
+    state.frozen = None;
+    state.view.table.touch();
+    state.view.overlays.push(Overlay::Plan(dialog));
+    effects.push(Effect::DrainInput);
+}
+
+/// Stops a job after its step, a scan at once.
+pub(super) fn stop(state: &mut State, effects: &mut Vec<Effect>) {
+    let Some(work) = state.world.work.as_mut().filter(|work| work.runs()) else {
+        return;
+    };
+    work.stopping = true;
+    match &work.kind {
+        WorkKind::Scan => effects.push(Effect::CancelPlan),
+        WorkKind::Apply { job, .. } => effects.push(Effect::StopJob { job: job.clone() }),
+    }
+}
+
+/// Returns why the plan on screen cannot be carried out now; `None` if it can.
+pub(super) fn cannot_apply(state: &State, shown: &ShownPlan) -> Option<String> {
+    if let Some(why) = state.session.forbidden() {
+        return Some(format!("this session only looks: {why}"));
+    }
+    if shown.applied {
+        return Some("this plan was carried out; :recover makes a new one".to_owned());
+    }
+    if state.world.running().is_some() {
+        return Some("a scan or a job runs".to_owned());
+    }
+    if let Some(Presence::Running { pid }) = state.world.presence() {
+        return Some(match pid {
+            Some(pid) => format!("the broker runs (pid {pid})"),
+            None => "the broker runs".to_owned(),
+        });
+    }
+    if changes_nothing(shown) {
+        return Some("there is nothing to do".to_owned());
+    }
+    if !state.session.is_armed() {
+        return Some("LOOKING: type :arm first; the plan stays here".to_owned());
+    }
+    None
+}
+
+fn changes_nothing(shown: &ShownPlan) -> bool {
+    let steps = shown
+        .plan
+        .partitions()
+        .any(|log| log.verdict.is_applied() && !log.steps.is_empty());
+    let hands_over = |dir: &crate::plan::LogDirPlan| {
+        dir.removes_marker || dir.recovery_points.is_some() || dir.hand_over == HandOver::Clean
+    };
+    !steps && !shown.plan.log_dirs.iter().any(hands_over)
+}
+
+/// Asks for the phrase, or says why not.
+pub(super) fn ask(state: &mut State, effects: &mut Vec<Effect>) {
+    let Some(shown) = state.world.plan.clone() else {
+        return;
+    };
+    let refused = cannot_apply(state, &shown);
+    let phrase = Phrase::of(&shown.plan, &state.setup.host);
+    let now = state.now;
+    if let Some(Overlay::Plan(dialog)) = state.view.top_mut() {
+        dialog.prompt = refused.is_none().then(|| Prompt::new(phrase, now));
+        dialog.refused = refused;
+        effects.push(Effect::DrainInput);
+    }
+}
+
+/// Carries out the plan on screen; the session looks again from here on.
+pub(super) fn apply(state: &mut State, hash: &str, effects: &mut Vec<Effect>) {
+    let refused = match &state.world.plan {
+        Some(shown) if shown.hash == hash => cannot_apply(state, shown),
+        _ => Some("another plan was made meanwhile; look at it first".to_owned()),
+    };
+    if let Some(why) = refused {
+        tell(
+            state,
+            effects,
+            Level::Warn,
+            &format!("not carried out: {why}"),
+        );
+        return;
+    }
+    if let Some(shown) = &mut state.world.plan {
+        shown.applied = true;
+    }
+    state.session.disarm();
+    state.view.overlays.clear();
+    state.view.detail = None;
+    state.view.pane = PaneId::Recovery;
+    effects.push(Effect::Apply {
+        plan: hash.to_owned(),
+    });
+}

@@ -1,0 +1,220 @@
+//! What scans, jobs and plans say.
+
+use std::sync::Arc;
+
+use crate::app::confirm::PlanSummary;
+use crate::app::effect::{Effect, PlanRequest, Scope};
+use crate::app::event::{Event, Level};
+use crate::app::lines::short_hash;
+use crate::app::state::{Ended, Pending, ShownPlan, State, Work, WorkKind};
+use crate::app::text;
+use crate::engine::{JobEvent, JobOutcome, LogState};
+use crate::log::Severity;
+
+use super::{acts, tell};
+
+/// Takes what a scan, a job or a plan says.
+pub(super) fn on_event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
+    match event {
+        Event::WorkStarted { kind, at } => started(state, kind, at),
+        Event::Progress { progress, at } => {
+            state.world.logs.on_progress(&progress.dirs);
+            if let Some(work) = state.world.work.as_mut().filter(|work| work.runs()) {
+                work.on_progress(progress, at);
+            }
+        }
+        Event::Work(event) => on_work(state, &event, effects),
+        Event::Planned {
+            plan,
+            hash,
+            request,
+            at,
+        } => {
+            finish_scan(state);
+            state.world.logs.on_plan(&plan);
+            let text = describe(&plan, &hash);
+            effects.push(Effect::Log {
+                level: Level::Note,
+                text,
+            });
+            state.world.plan = Some(ShownPlan {
+                plan,
+                hash,
+                request,
+                made: at,
+                applied: false,
+            });
+            state.view.table.touch();
+            if std::mem::take(&mut state.view.pending) == Pending::ShowPlan {
+                acts::show_plan(state, effects);
+            }
+        }
+        Event::PlanFailed(cause) => {
+            finish_scan(state);
+            state.view.pending = Pending::Nothing;
+            tell(state, effects, Level::Error, &cause);
+        }
+        Event::PlanCancelled => {
+            finish_scan(state);
+            state.view.pending = Pending::Nothing;
+            tell(
+                state,
+                effects,
+                Level::Note,
+                "the scan was ended; nothing was changed",
+            );
+        }
+        Event::ApplyFailed(cause) => {
+            if let Some(shown) = &mut state.world.plan {
+                shown.applied = false;
+            }
+            tell(state, effects, Level::Error, &cause);
+        }
+        _ => {}
+    }
+}
+
+fn started(state: &mut State, kind: WorkKind, at: crate::terms::Timestamp) {
+    match &kind {
+        WorkKind::Scan => state.world.logs.on_scan_started(),
+        WorkKind::Apply { .. } => state.world.logs.on_apply_started(),
+    }
+    state.world.work = Some(Work::new(kind, at));
+    state.view.table.touch();
+}
+
+/// Notes the rate at which batches were read, which tells how long a boot would take.
+fn finish_scan(state: &mut State) {
+    let now = state.now;
+    if let Some(work) = state.world.work.as_mut().filter(|work| !work.is_apply()) {
+        work.outcome.get_or_insert(JobOutcome::Done);
+        work.at = now;
+        let (done, _) = work.progress.bytes();
+        if done > 0 {
+            state.world.measured_rate = work.mean_rate().or(state.world.measured_rate);
+        }
+    }
+}
+
+fn on_work(state: &mut State, event: &JobEvent, effects: &mut Vec<Effect>) {
+    if state.world.logs.on_event(event) {
+        state.view.table.touch();
+    }
+    if let Some((level, text)) = line(event) {
+        effects.push(Effect::Log { level, text });
+    }
+    let JobEvent::Ended { outcome } = event else {
+        return;
+    };
+    let now = state.now;
+    let Some(work) = state.world.work.as_mut().filter(|work| work.is_apply()) else {
+        return;
+    };
+    work.outcome = Some(outcome.clone());
+    work.at = now;
+    let WorkKind::Apply { job, plan } = work.kind.clone() else {
+        return;
+    };
+    let carried_out = state.world.plan.as_ref().filter(|shown| shown.hash == plan);
+    state.world.ended = Some(Ended {
+        job,
+        outcome: outcome.clone(),
+        did: carried_out.map(|shown| PlanSummary::of(&shown.plan)),
+        hand_over: carried_out.map(|shown| shown.plan.hand_over),
+        quarantine: carried_out.and_then(|shown| shown.plan.quarantine.clone()),
+        at: now,
+    });
+    let (level, text) = outcome_line(outcome);
+    tell(state, effects, level, &text);
+    if state.view.pending == Pending::Quit {
+        effects.push(Effect::Quit);
+        return;
+    }
+    if matches!(outcome, JobOutcome::Refused { .. }) {
+        if let Some(shown) = &mut state.world.plan {
+            shown.applied = false;
+        }
+        return;
+    }
+    // What a boot would do now is looked at anew, so that nobody has to believe it.
+    effects.push(Effect::List);
+    if !matches!(outcome, JobOutcome::Failed { .. }) {
+        let hand_over = state.world.plan.as_ref().map(|shown| shown.plan.hand_over);
+        effects.push(Effect::Plan(PlanRequest {
+            scope: Scope::All,
+            like_kafka: false,
+            hand_over: hand_over.unwrap_or_default(),
+        }));
+    }
+}
+
+/// Returns how a job ended, as a sentence.
+pub(super) fn outcome_line(outcome: &JobOutcome) -> (Level, String) {
+    match outcome {
+        JobOutcome::Done => (
+            Level::Note,
+            "done: each log reached its planned end".to_owned(),
+        ),
+        JobOutcome::DoneButLeft { left } => {
+            let logs = text::plural(*left, "log stays", "logs stay");
+            (Level::Warn, format!("done, but {logs} as they were"))
+        }
+        JobOutcome::Refused { cause } => {
+            (Level::Warn, format!("refused before any change: {cause}"))
+        }
+        JobOutcome::Stopped => (
+            Level::Warn,
+            "stopped as asked; a rerun goes on from here".to_owned(),
+        ),
+        JobOutcome::Failed { cause } => (
+            Level::Error,
+            format!("failed in the middle; a rerun goes on: {cause}"),
+        ),
+    }
+}
+
+fn line(event: &JobEvent) -> Option<(Level, String)> {
+    match event {
+        JobEvent::Finding {
+            log_dir,
+            dir_name,
+            finding,
+        } => {
+            let level = match finding.severity {
+                Severity::Routine => return None,
+                Severity::Warning => Level::Note,
+                Severity::Loss => Level::Warn,
+                Severity::Fatal => Level::Error,
+            };
+            let dir = log_dir.join(dir_name.as_deref().unwrap_or_default());
+            let file = finding.file.as_deref().unwrap_or_default();
+            let place = dir.join(file).display().to_string();
+            let at = finding
+                .position
+                .map_or_else(String::new, |at| format!(" at {at}"));
+            Some((level, format!("{place}{at}: {}", finding.text)))
+        }
+        JobEvent::Step { dir_name, step, .. } => Some((
+            Level::Note,
+            format!("{dir_name}/{}: {}", step.file, step.reason),
+        )),
+        JobEvent::Note { text } => Some((Level::Note, text.clone())),
+        JobEvent::Log {
+            dir_name,
+            state: LogState::Left,
+            ..
+        } => Some((Level::Note, format!("{dir_name} stays as it is"))),
+        _ => None,
+    }
+}
+
+fn describe(plan: &Arc<crate::plan::RecoveryPlan>, hash: &str) -> String {
+    let sum = PlanSummary::of(plan);
+    format!(
+        "plan {} made: {} changed, {} cut, {} undecided",
+        short_hash(hash),
+        sum.changed,
+        text::bytes(sum.cut_bytes),
+        sum.asks
+    )
+}
