@@ -32,3 +32,5 @@ pub mod observe;
 pub mod plan;
 pub mod settings;
 pub mod terms;
+#[cfg(feature = "tui")]
+pub mod tui;

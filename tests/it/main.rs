@@ -7,6 +7,8 @@
 )]
 
 mod architecture;
+#[cfg(feature = "tui")]
+mod dashboard;
 mod dump;
 mod golden;
 mod metadata;
