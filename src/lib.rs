@@ -12,6 +12,7 @@
 //! | log | terms, format | is fed bytes, never opens a path; a bad log is a finding, not an `Err` |
 //! | cluster | terms, format | pure; an image knows its offset |
 //! | plan | terms, format, log, cluster | same inputs, same plan; a plan names every byte it would change |
+//! | demo | terms, format, disk, log | writes only below the folder that it is given |
 //! | engine | terms, format, disk, log, cluster, plan | every prefix of a plan's steps is a tree from which Kafka's own boot reaches the planned end; knows no UI |
 //! | observe | terms, format | reports, never decides |
 //! | settings | terms, format, plan | the only reader of env and config files |
@@ -24,6 +25,7 @@
 pub mod app;
 pub mod cli;
 pub mod cluster;
+pub mod demo;
 pub mod disk;
 pub mod engine;
 pub mod format;

@@ -9,6 +9,7 @@
 mod architecture;
 #[cfg(feature = "tui")]
 mod dashboard;
+mod demo;
 mod dump;
 mod golden;
 mod metadata;
