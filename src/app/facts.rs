@@ -77,6 +77,8 @@ pub struct PartitionFacts {
     pub bytes: u64,
     /// Bytes of them that an unclean boot reads: from the segment that holds the recovery point on.
     pub boot_reads: Option<u64>,
+    /// What names and sizes alone show.
+    pub findings: Vec<Finding>,
 }
 
 /// One log dir by names, sizes and checkpoints alone.

@@ -248,6 +248,9 @@ impl Logs {
                     row.segments = Some(partition.segments);
                     row.bytes = Some(partition.bytes);
                     row.boot_reads = partition.boot_reads;
+                    if row.state.is_none() {
+                        row.findings.clone_from(&partition.findings);
+                    }
                 }
             }
         }

@@ -344,6 +344,7 @@ mod tests {
                     segments: 1,
                     bytes,
                     boot_reads: None,
+                    findings: Vec::new(),
                 })
                 .collect(),
         }]);

@@ -90,6 +90,7 @@ pub(super) fn listing(stop: StopState) -> Vec<LogDirFacts> {
                 segments: log.2,
                 bytes: log.3,
                 boot_reads: Some(log.4),
+                findings: Vec::new(),
             })
             .collect(),
     };
