@@ -9,13 +9,17 @@ use crate::format::record_batch::BatchHeader;
 /// How many events of one segment are kept; with more the segment is read again when its producers are needed.
 pub(crate) const MAX_EVENTS: usize = 400_000;
 
+/// Producers take turns; their last runs are found without the map.
+const RECENT: usize = 64;
+
 /// The events of a segment so far.
 #[derive(Debug)]
 pub(crate) struct ProducerEvents {
     events: Vec<ProducerEvent>,
     /// Where each producer's open run lies in `events`.
     runs: HashMap<i64, usize>,
-    last_run: Option<(i64, usize)>,
+    /// The runs of the producers seen last, by the low bits of their ids.
+    recent: [Option<(i64, usize)>; RECENT],
     limit: usize,
     overflowed: bool,
 }
@@ -25,7 +29,7 @@ impl ProducerEvents {
         Self {
             events: Vec::new(),
             runs: HashMap::new(),
-            last_run: None,
+            recent: [None; RECENT],
             limit,
             overflowed: false,
         }
@@ -66,8 +70,9 @@ impl ProducerEvents {
             return;
         }
         let id = run.producer_id.0;
-        let index = match self.last_run {
-            Some((last, index)) if last == id => Some(index),
+        let slot = slot_of(id);
+        let index = match self.recent.get(slot) {
+            Some(Some((known, index))) if *known == id => Some(*index),
             _ => self.runs.get(&id).copied(),
         };
         if let Some(index) = index
@@ -79,18 +84,26 @@ impl ProducerEvents {
                 first_base_offset: known.first_base_offset,
                 ..run
             };
-            self.last_run = Some((id, index));
+            self.remember(slot, Some((id, index)));
             return;
         }
-        self.runs.insert(id, self.events.len());
-        self.last_run = Some((id, self.events.len()));
+        let index = self.events.len();
+        self.runs.insert(id, index);
+        self.remember(slot, Some((id, index)));
         self.push(ProducerEvent::Data(run));
+    }
+
+    #[inline]
+    fn remember(&mut self, slot: usize, run: Option<(i64, usize)>) {
+        if let Some(recent) = self.recent.get_mut(slot) {
+            *recent = run;
+        }
     }
 
     fn on_control(&mut self, header: &BatchHeader, bytes: &[u8]) -> Result<(), ControlError> {
         let id = header.producer_id;
         self.runs.remove(&id.0);
-        self.last_run = None;
+        self.remember(slot_of(id.0), None);
         match decode_end_txn_marker(bytes)? {
             None => self.push(ProducerEvent::Emptied(id)),
             Some(marker) => self.push(ProducerEvent::Marker(Marker {
@@ -113,9 +126,13 @@ impl ProducerEvents {
             self.overflowed = true;
             self.events = Vec::new();
             self.runs = HashMap::new();
-            self.last_run = None;
             return;
         }
         self.events.push(event);
     }
+}
+
+#[inline]
+fn slot_of(id: i64) -> usize {
+    usize::try_from(id.rem_euclid(RECENT as i64)).unwrap_or(0)
 }
