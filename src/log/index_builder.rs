@@ -23,7 +23,9 @@ pub(crate) struct IndexBuilder {
     last_indexed_position: u64,
     last_offset: Option<Offset>,
     last_time: Option<(Timestamp, Offset)>,
-    largest: Option<(Timestamp, Offset)>,
+    /// [`Timestamp::NONE`] as long as no batch has one.
+    largest_timestamp: Timestamp,
+    largest_offset: Offset,
     offset_entries: Vec<u8>,
     time_entries: Vec<u8>,
 }
@@ -39,7 +41,8 @@ impl IndexBuilder {
             last_indexed_position: 0,
             last_offset: None,
             last_time: None,
-            largest: None,
+            largest_timestamp: Timestamp::NONE,
+            largest_offset: base_offset,
             offset_entries: Vec::new(),
             time_entries: Vec::new(),
         }
@@ -47,7 +50,8 @@ impl IndexBuilder {
 
     /// Returns the largest timestamp so far and the last offset of its batch.
     pub(crate) fn largest(&self) -> Option<(Timestamp, Offset)> {
-        self.largest
+        (self.largest_timestamp > Timestamp::NONE)
+            .then_some((self.largest_timestamp, self.largest_offset))
     }
 
     /// Takes a batch that begins at `position`; its last offset is known to fit the segment.
@@ -58,24 +62,26 @@ impl IndexBuilder {
         last_offset: Offset,
         max_timestamp: Timestamp,
     ) -> Result<(), IndexError> {
-        if max_timestamp
-            > self
-                .largest
-                .map_or(Timestamp::NONE, |(timestamp, _)| timestamp)
-        {
-            self.largest = Some((max_timestamp, last_offset));
+        if max_timestamp > self.largest_timestamp {
+            self.largest_timestamp = max_timestamp;
+            self.largest_offset = last_offset;
         }
         if position - self.last_indexed_position > self.interval {
-            self.append_offset(position, last_offset)?;
-            if self.time_entries.len() / time_index::ENTRY_LEN + 1 >= self.max_time_entries {
-                return Err(IndexError::Full(format!(
-                    "the time index is full with {} entries",
-                    self.time_entries.len() / time_index::ENTRY_LEN
-                )));
-            }
-            self.append_time()?;
-            self.last_indexed_position = position;
+            return self.append_entries(position, last_offset);
         }
+        Ok(())
+    }
+
+    fn append_entries(&mut self, position: u64, last_offset: Offset) -> Result<(), IndexError> {
+        self.append_offset(position, last_offset)?;
+        let entries = self.time_entries.len() / time_index::ENTRY_LEN;
+        if entries + 1 >= self.max_time_entries {
+            return Err(IndexError::Full(format!(
+                "the time index is full with {entries} entries"
+            )));
+        }
+        self.append_time()?;
+        self.last_indexed_position = position;
         Ok(())
     }
 
@@ -105,7 +111,7 @@ impl IndexBuilder {
     }
 
     fn append_time(&mut self) -> Result<(), IndexError> {
-        let Some((timestamp, offset)) = self.largest else {
+        let Some((timestamp, offset)) = self.largest() else {
             return Ok(());
         };
         if self.last_time.is_some_and(|(_, last)| offset < last) {

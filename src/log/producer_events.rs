@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::producer_event::{DataRun, Marker, ProducerEvent};
 use crate::format::control_record::{ControlError, ControlType, decode_end_txn_marker};
 use crate::format::record_batch::BatchHeader;
+use crate::terms::ProducerId;
 
 /// How many events of one segment are kept; with more the segment is read again when its producers are needed.
 pub(crate) const MAX_EVENTS: usize = 400_000;
@@ -17,9 +18,9 @@ const RECENT: usize = 64;
 pub(crate) struct ProducerEvents {
     events: Vec<ProducerEvent>,
     /// Where each producer's open run lies in `events`.
-    runs: HashMap<i64, usize>,
+    runs: HashMap<ProducerId, usize>,
     /// The runs of the producers seen last, by the low bits of their ids.
-    recent: [Option<(i64, usize)>; RECENT],
+    recent: [Option<(ProducerId, usize)>; RECENT],
     limit: usize,
     overflowed: bool,
 }
@@ -50,60 +51,73 @@ impl ProducerEvents {
         if header.attributes.is_control() {
             return self.on_control(header, bytes);
         }
-        let run = DataRun {
-            producer_id: header.producer_id,
-            producer_epoch: header.producer_epoch,
-            first_base_offset: header.base_offset,
-            transactional: header.attributes.is_transactional(),
-            last_sequence: header.last_sequence(),
-            last_offset: header.last_offset(),
-            offset_delta: header.last_offset_delta,
-            timestamp: header.max_timestamp,
-        };
-        self.on_data(run);
+        let recent = self
+            .recent
+            .get(slot_of(header.producer_id))
+            .copied()
+            .flatten();
+        if let Some((id, index)) = recent
+            && id == header.producer_id
+            && self.goes_on(index, header)
+        {
+            return Ok(());
+        }
+        self.on_other_run(header);
         Ok(())
     }
 
+    /// Lets the batch go on with a run, if it is of the same epoch and kind.
     #[inline]
-    fn on_data(&mut self, run: DataRun) {
+    fn goes_on(&mut self, index: usize, header: &BatchHeader) -> bool {
+        let Some(ProducerEvent::Data(run)) = self.events.get_mut(index) else {
+            return false;
+        };
+        let same = run.producer_epoch == header.producer_epoch
+            && run.transactional == header.attributes.is_transactional();
+        if same {
+            run.last_sequence = header.last_sequence();
+            run.last_offset = header.last_offset();
+            run.offset_delta = header.last_offset_delta;
+            run.timestamp = header.max_timestamp;
+        }
+        same
+    }
+
+    fn on_other_run(&mut self, header: &BatchHeader) {
         if self.overflowed {
             return;
         }
-        let id = run.producer_id.0;
-        let slot = slot_of(id);
-        let index = match self.recent.get(slot) {
-            Some(Some((known, index))) if *known == id => Some(*index),
-            _ => self.runs.get(&id).copied(),
-        };
-        if let Some(index) = index
-            && let Some(ProducerEvent::Data(known)) = self.events.get_mut(index)
-            && known.producer_epoch == run.producer_epoch
-            && known.transactional == run.transactional
-        {
-            *known = DataRun {
-                first_base_offset: known.first_base_offset,
-                ..run
-            };
-            self.remember(slot, Some((id, index)));
-            return;
-        }
-        let index = self.events.len();
+        let id = header.producer_id;
+        let known = self.runs.get(&id).copied();
+        let index = known
+            .filter(|index| self.goes_on(*index, header))
+            .unwrap_or(self.events.len());
         self.runs.insert(id, index);
-        self.remember(slot, Some((id, index)));
-        self.push(ProducerEvent::Data(run));
+        self.remember(id, Some(index));
+        if index == self.events.len() {
+            self.push(ProducerEvent::Data(DataRun {
+                producer_id: id,
+                producer_epoch: header.producer_epoch,
+                first_base_offset: header.base_offset,
+                transactional: header.attributes.is_transactional(),
+                last_sequence: header.last_sequence(),
+                last_offset: header.last_offset(),
+                offset_delta: header.last_offset_delta,
+                timestamp: header.max_timestamp,
+            }));
+        }
     }
 
-    #[inline]
-    fn remember(&mut self, slot: usize, run: Option<(i64, usize)>) {
-        if let Some(recent) = self.recent.get_mut(slot) {
-            *recent = run;
+    fn remember(&mut self, id: ProducerId, run: Option<usize>) {
+        if let Some(recent) = self.recent.get_mut(slot_of(id)) {
+            *recent = run.map(|run| (id, run));
         }
     }
 
     fn on_control(&mut self, header: &BatchHeader, bytes: &[u8]) -> Result<(), ControlError> {
         let id = header.producer_id;
-        self.runs.remove(&id.0);
-        self.remember(slot_of(id.0), None);
+        self.runs.remove(&id);
+        self.remember(id, None);
         match decode_end_txn_marker(bytes)? {
             None => self.push(ProducerEvent::Emptied(id)),
             Some(marker) => self.push(ProducerEvent::Marker(Marker {
@@ -126,6 +140,7 @@ impl ProducerEvents {
             self.overflowed = true;
             self.events = Vec::new();
             self.runs = HashMap::new();
+            self.recent = [None; RECENT];
             return;
         }
         self.events.push(event);
@@ -133,6 +148,6 @@ impl ProducerEvents {
 }
 
 #[inline]
-fn slot_of(id: i64) -> usize {
-    usize::try_from(id.rem_euclid(RECENT as i64)).unwrap_or(0)
+fn slot_of(id: ProducerId) -> usize {
+    usize::try_from(id.0.rem_euclid(RECENT as i64)).unwrap_or(0)
 }

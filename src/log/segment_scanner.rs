@@ -47,12 +47,14 @@ pub struct SegmentScanner {
     base_offset: Offset,
     len: u64,
     file_len: u64,
+    /// Where the next batch begins: all before it is good.
     position: u64,
     wanted: u64,
     phase: Phase,
+    /// Whether the phase of batches is over; cheaper to ask in the inner loop than the phase.
+    ended: bool,
     index: IndexBuilder,
     producers: ProducerEvents,
-    valid_up_to: u64,
     stop: ScanStop,
     next_offset: Offset,
     producer_end: Option<Offset>,
@@ -74,9 +76,9 @@ impl SegmentScanner {
             position: 0,
             wanted: 0,
             phase: Phase::Batches,
+            ended: false,
             index: IndexBuilder::new(base_offset, limits),
             producers: ProducerEvents::new(MAX_EVENTS),
-            valid_up_to: 0,
             stop: ScanStop::EndOfFile,
             next_offset: base_offset,
             producer_end: None,
@@ -114,7 +116,7 @@ impl SegmentScanner {
         SegmentScan {
             base_offset: self.base_offset,
             file_len: self.file_len,
-            valid_up_to: Position(self.valid_up_to),
+            valid_up_to: Position(self.position),
             stop,
             next_offset: self.next_offset,
             batches: self.batches,
@@ -137,7 +139,7 @@ impl SegmentScanner {
             if let Some((header, batch)) = self.split_whole(rest) {
                 let computed = crc32c(batch.get(CHECKED_FROM..).unwrap_or_default());
                 self.on_batch(&header, computed, batch.len() as u64, batch);
-                if !matches!(self.phase, Phase::Batches) {
+                if self.ended {
                     return None;
                 }
                 *at += batch.len();
@@ -327,7 +329,6 @@ impl SegmentScanner {
     #[inline]
     fn accept(&mut self, size: u64, last_offset: Offset, records: u64) {
         self.position += size;
-        self.valid_up_to = self.position;
         self.batches += 1;
         self.records += records;
         self.next_offset = last_offset.plus(1);
@@ -368,16 +369,17 @@ impl SegmentScanner {
 
     /// Ends the batches here; what follows is searched for good batches where Kafka would cut it.
     fn end(&mut self, stop: ScanStop) {
-        let searches = self.len > self.valid_up_to
+        let searches = self.len > self.position
             && !matches!(
                 stop,
                 ScanStop::EndOfFile | ScanStop::OffsetOverflow { .. } | ScanStop::Fatal { .. }
             );
         self.stop = stop;
+        self.ended = true;
         self.phase = if searches {
             Phase::Tail(TailSearch::new(
                 self.base_offset,
-                Position(self.valid_up_to),
+                Position(self.position),
                 self.len,
             ))
         } else {
