@@ -6,10 +6,7 @@ use super::state::{DetailItem, State};
 
 /// Returns the command lines that do what this screen shows.
 pub fn lines(state: &State) -> Vec<String> {
-    let broker = state.shown().broker.as_ref();
-    let flags = broker
-        .map(|broker| broker.flags.clone())
-        .unwrap_or_default();
+    let flags = &state.setup.flags;
     let line = |words: &[&str]| {
         let words = ["krescue"]
             .into_iter()

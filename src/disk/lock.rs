@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::os::fd::AsFd;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use nix::fcntl::{FcntlArg, fcntl};
@@ -74,12 +74,26 @@ impl LogDirLock {
             file.as_fd(),
             FcntlArg::F_OFD_SETLK(&whole_file_write_lock()),
         ) {
-            Ok(_) => Ok(Self { _file: file }),
+            Ok(_) => Self::still_there(file, &path),
             Err(nix::Error::EAGAIN | nix::Error::EACCES) => Err(LockError::Held {
                 dir: dir.to_owned(),
                 pid: holder_of(&file),
             }),
             Err(error) => Err(DiskError::new(DiskAction::Lock, &path, error.into()).into()),
+        }
+    }
+
+    /// A stopping broker deletes its lock file: a lock on a file that is gone keeps nobody out.
+    fn still_there(file: File, path: &Path) -> Result<Self, LockError> {
+        let inode = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
+        let ours = file.metadata().map(inode);
+        let named = std::fs::metadata(path).map(inode);
+        match (ours, named) {
+            (Ok(ours), Ok(named)) if ours == named => Ok(Self { _file: file }),
+            _ => Err(LockError::Held {
+                dir: path.parent().unwrap_or(path).to_owned(),
+                pid: None,
+            }),
         }
     }
 }

@@ -1,22 +1,284 @@
 //! Carries out a stored plan.
+//!
+//! In this order, over all its log dirs: check everything; keep what will go and write what will come, beside the old;
+//! sync; remove the markers of clean dirs; do the steps, logs in parallel; sync; hand over.
 
-use std::path::Path;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
-use super::JobOutcome;
+use super::apply_log::{ApplyShared, LogApply, LogFailure};
+use super::audit::{Audit, LogAct};
 use super::context::JobContext;
+use super::crew::Work;
+use super::dir_plan::is_left;
+use super::hand_over::{hand_over, remove_marker};
 use super::job_spec::JobSpec;
+use super::plan_job::panic_text;
 use super::plan_store::StoredPlan;
+use super::preflight::{Ready, preflight};
+use super::quarantine::QuarantineDir;
+use super::volumes::threads_or_default;
+use super::{JobEvent, JobOutcome, LogState, Phase};
 use crate::disk::Storage;
+use crate::plan::{LogDirPlan, PartitionPlan, RecoveryPlan};
 
-/// Carries out `stored`; what it says is on disk when this returns.
-pub(super) fn apply(
-    _storage: &dyn Storage,
-    _state_dir: &Path,
-    _stored: &StoredPlan,
-    _spec: &JobSpec,
-    _context: &JobContext,
+/// Applies a stored plan in this process; for the process of a job, and for tests.
+///
+/// `emit` takes the events, from any thread. What the outcome says is on disk when this returns.
+pub fn apply_here(
+    storage: &dyn Storage,
+    state_dir: &Path,
+    stored: &StoredPlan,
+    spec: &JobSpec,
+    emit: impl FnMut(JobEvent) + Send + 'static,
 ) -> JobOutcome {
-    JobOutcome::Refused {
-        cause: "no apply in this build".to_owned(),
+    let log_dirs: Vec<PathBuf> = paths(&stored.plan).map(Path::to_owned).collect();
+    let context = JobContext::new(&log_dirs, Box::new(emit));
+    apply(storage, state_dir, stored, spec, &context)
+}
+
+/// Applies a stored plan.
+pub(super) fn apply(
+    storage: &dyn Storage,
+    state_dir: &Path,
+    stored: &StoredPlan,
+    spec: &JobSpec,
+    context: &JobContext,
+) -> JobOutcome {
+    context.enter(Phase::Checking);
+    let audit = match Audit::open(state_dir, spec) {
+        Ok(audit) => audit,
+        Err(error) => {
+            return JobOutcome::Refused {
+                cause: format!("no audit can be written: {}", error.sentence()),
+            };
+        }
+    };
+    let outcome = match preflight(storage, state_dir, stored, spec) {
+        Err(cause) => JobOutcome::Refused { cause },
+        Ok(ready) => {
+            for note in &ready.notes {
+                context.emit(JobEvent::Note { text: note.clone() });
+            }
+            let job = ApplyJob {
+                shared: ApplyShared {
+                    storage,
+                    stored,
+                    context,
+                    quarantine: QuarantineDir {
+                        storage,
+                        root: ready.quarantine.as_deref(),
+                    },
+                },
+                audit: &audit,
+                spec,
+            };
+            job.run(&ready)
+        }
+    };
+    match audit.end(&outcome) {
+        Ok(()) => outcome,
+        Err(error) => JobOutcome::Failed {
+            cause: format!("the audit: {}", error.sentence()),
+        },
     }
+}
+
+struct ApplyJob<'a> {
+    shared: ApplyShared<'a>,
+    audit: &'a Audit<'a>,
+    spec: &'a JobSpec,
+}
+
+/// A log with steps: the number of its log dir, the log, and its work so far.
+type LogSlot<'a> = (usize, &'a PartitionPlan, Mutex<LogApply<'a>>);
+
+impl<'a> ApplyJob<'a> {
+    /// Does what the preflight found possible; the locks are held until this returns.
+    fn run(&self, ready: &Ready) -> JobOutcome {
+        match self.steps_and_hand_over(ready) {
+            Ok(()) => match self.left() {
+                0 => JobOutcome::Done,
+                left => JobOutcome::DoneButLeft { left },
+            },
+            Err(LogFailure::Stopped) => JobOutcome::Stopped,
+            Err(LogFailure::Failed(cause)) => JobOutcome::Failed { cause },
+        }
+    }
+
+    fn plan(&self) -> &'a RecoveryPlan {
+        &self.shared.stored.plan
+    }
+
+    fn steps_and_hand_over(&self, ready: &Ready) -> Result<(), LogFailure> {
+        let context = self.shared.context;
+        let slots = self.slots();
+        let steps = slots.iter().map(|(_, plan, _)| plan.steps.len() as u64);
+        context.set_steps_total(steps.sum());
+        context.enter(Phase::Applying);
+        let done = self.prepare_and_execute(&slots, ready);
+        if done.is_err() {
+            for (_, _, log) in &slots {
+                lock(log).clean_up(self.shared.storage);
+            }
+        }
+        done?;
+        context.enter(Phase::Syncing);
+        self.sync(ready)?;
+        context.enter(Phase::HandingOver);
+        for dir in &self.plan().log_dirs {
+            hand_over(self.shared.storage, self.shared.quarantine, dir)?;
+            self.audit.hand_over(&dir.path, dir.hand_over)?;
+        }
+        Ok(())
+    }
+
+    fn prepare_and_execute(&self, slots: &[LogSlot<'a>], ready: &Ready) -> Result<(), LogFailure> {
+        self.in_parallel(slots, ready, |_, log, _| log.prepare(&self.shared))?;
+        self.sync(ready)?;
+        for dir in self.plan().log_dirs.iter().filter(|dir| dir.removes_marker) {
+            remove_marker(self.shared.storage, &dir.path)?;
+        }
+        self.in_parallel(slots, ready, |dir, log, plan| {
+            self.tell_state(dir, plan, LogState::Applying);
+            let mut act = LogAct::new(&dir.path, plan);
+            let done = log.execute(&self.shared, &mut act);
+            if !act.steps.is_empty() {
+                self.audit.log(&act)?;
+            }
+            done?;
+            self.tell_state(dir, plan, LogState::Done);
+            Ok(())
+        })
+    }
+
+    /// Returns the logs that have steps, and tells of those that have none.
+    fn slots(&self) -> Vec<LogSlot<'a>> {
+        let mut slots = Vec::new();
+        for (index, dir) in self.plan().log_dirs.iter().enumerate() {
+            let counters = self.shared.context.dir(index);
+            for plan in &dir.partitions {
+                if let Some(counters) = counters {
+                    count(&counters.logs_total);
+                }
+                if plan.verdict.is_applied() && !plan.steps.is_empty() {
+                    let log = LogApply::new(&dir.path, plan);
+                    slots.push((index, plan, Mutex::new(log)));
+                    continue;
+                }
+                let state = if plan.verdict.reaches_end() {
+                    LogState::Done
+                } else {
+                    LogState::Left
+                };
+                self.tell_state(dir, plan, state);
+            }
+        }
+        slots
+    }
+
+    /// Runs `work` on every log, a volume's logs on several workers; the first failure ends it.
+    fn in_parallel(
+        &self,
+        slots: &[LogSlot<'a>],
+        ready: &Ready,
+        work: impl Fn(&'a LogDirPlan, &mut LogApply<'a>, &'a PartitionPlan) -> Result<(), LogFailure>
+        + Sync,
+    ) -> Result<(), LogFailure> {
+        let numbers: Vec<usize> = slots.iter().map(|(dir, _, _)| *dir).collect();
+        let crew = ready.volumes.crew::<()>(&numbers);
+        let failure: Mutex<Option<LogFailure>> = Mutex::new(None);
+        let work_off = || {
+            while let Some((task, _place)) = crew.next() {
+                let Work::Log(number) = task else { continue };
+                let Some((dir, plan, log)) = slots.get(number) else {
+                    continue;
+                };
+                let Some(dir) = self.plan().log_dirs.get(*dir) else {
+                    continue;
+                };
+                if let Err(error) = work(dir, &mut lock(log), plan) {
+                    crew.stop();
+                    // A failure says more than that others stopped for it.
+                    let mut failure = lock(&failure);
+                    if !matches!(*failure, Some(LogFailure::Failed(_))) {
+                        *failure = Some(error);
+                    }
+                }
+            }
+        };
+        let threads = self.spec.threads.and_then(NonZeroUsize::new);
+        std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..threads_or_default(threads).min(slots.len()))
+                .map(|_| scope.spawn(work_off))
+                .collect();
+            for worker in workers {
+                if let Err(panic) = worker.join() {
+                    let text = panic_text(panic.as_ref());
+                    *lock(&failure) = Some(LogFailure::Failed(format!("a worker died: {text}")));
+                }
+            }
+        });
+        lock(&failure).take().map_or(Ok(()), Err)
+    }
+
+    /// Makes everything on the volumes of the plan and of the quarantine durable, each once.
+    fn sync(&self, ready: &Ready) -> Result<(), LogFailure> {
+        for path in ready.sync_paths.values() {
+            self.shared.storage.sync_volume(path)?;
+        }
+        Ok(())
+    }
+
+    fn left(&self) -> u64 {
+        let plan = self.plan();
+        let logs = plan.partitions().filter(|plan| is_left(plan)).count();
+        // A dir that could not be listed has no stamps and no logs, and is left as a whole.
+        let dirs = plan
+            .log_dirs
+            .iter()
+            .filter(|dir| is_failed_dir(dir))
+            .count();
+        (logs + dirs) as u64
+    }
+
+    fn tell_state(&self, dir: &LogDirPlan, plan: &PartitionPlan, state: LogState) {
+        if matches!(state, LogState::Done | LogState::Left) {
+            let dirs = &self.plan().log_dirs;
+            let index = dirs.iter().position(|other| std::ptr::eq(other, dir));
+            if let Some(counters) = index.and_then(|index| self.shared.context.dir(index)) {
+                count(&counters.logs_done);
+            }
+        }
+        self.shared.context.emit(JobEvent::Log {
+            log_dir: dir.path.clone(),
+            dir_name: plan.dir_name.clone(),
+            state,
+            verdict: Some(plan.verdict.clone()),
+        });
+    }
+}
+
+/// Says whether a log dir could not be listed when the plan was made.
+pub(super) fn is_failed_dir(dir: &LogDirPlan) -> bool {
+    dir.partitions.is_empty()
+        && dir.stamps.is_empty()
+        && dir
+            .findings
+            .iter()
+            .any(|finding| finding.code == crate::log::FindingCode::LogDir)
+}
+
+/// Returns the log dirs' paths.
+pub(super) fn paths(plan: &RecoveryPlan) -> impl Iterator<Item = &Path> {
+    plan.log_dirs.iter().map(|dir| dir.path.as_path())
+}
+
+fn count(counter: &std::sync::atomic::AtomicU64) {
+    counter.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -8,6 +8,8 @@
 //! boot reaches the planned end.
 
 mod apply;
+mod apply_log;
+mod audit;
 mod content_pack;
 mod contents;
 mod context;
@@ -17,6 +19,7 @@ mod dir_plan;
 mod error;
 mod event;
 mod gather;
+mod hand_over;
 mod job;
 mod job_dir;
 mod job_run;
@@ -27,15 +30,22 @@ mod log_reader;
 mod log_structure;
 mod log_target;
 mod metadata_dir;
+mod permission;
 mod plan_hash;
 mod plan_job;
 mod plan_spec;
 mod plan_store;
+mod preflight;
 mod process;
 mod progress_file;
+mod quarantine;
 mod scan_job;
+mod space;
+mod stamps;
 mod volumes;
 
+pub use apply::apply_here;
+pub use audit::AUDIT_FILE;
 pub use error::EngineError;
 pub use event::{DirProgress, JobEvent, JobOutcome, LogState, Phase, Progress};
 pub use job::{

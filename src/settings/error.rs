@@ -34,7 +34,7 @@ pub enum SettingsError {
         /// The value as it stands.
         value: String,
         /// Where it stands.
-        origin: Box<Source>,
+        origin: Source,
         /// What it should be.
         cause: String,
     },

@@ -1,0 +1,233 @@
+//! Carries out the steps of one log.
+//!
+//! First [`LogApply::prepare`] keeps what will go and writes new files under names of krescue's own, which Kafka
+//! ignores. Once that is durable, [`LogApply::execute`] does the steps in the plan's order: each is one system call, so
+//! that whatever kills krescue leaves a prefix of the steps.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use super::audit::{LogAct, StepAct, action_lengths};
+use super::context::JobContext;
+use super::log_target::OWN_SUFFIX;
+use super::plan_store::StoredPlan;
+use super::quarantine::{Cut, Kept, QuarantineDir, with_suffix};
+use super::stamps::check_partition;
+use super::{EngineError, JobEvent};
+use crate::disk::{DiskAction, DiskError, EntryKind, Listed, Ownership, Storage};
+use crate::format::file_name::{FileKind, PartitionFile};
+use crate::plan::{Content, FileStamp, PartitionPlan, Quarantine, Step, StepAction};
+
+/// Why a log's steps were not all done.
+#[derive(Debug)]
+pub(super) enum LogFailure {
+    /// Asked to stop; the step at hand was done.
+    Stopped,
+    /// Something failed; the sentence names the file.
+    Failed(String),
+}
+
+impl From<DiskError> for LogFailure {
+    fn from(error: DiskError) -> Self {
+        Self::Failed(error.sentence())
+    }
+}
+
+impl From<EngineError> for LogFailure {
+    fn from(error: EngineError) -> Self {
+        Self::Failed(error.sentence())
+    }
+}
+
+/// What all logs of an apply share.
+pub(super) struct ApplyShared<'a> {
+    pub(super) storage: &'a dyn Storage,
+    pub(super) stored: &'a StoredPlan,
+    pub(super) context: &'a JobContext,
+    pub(super) quarantine: QuarantineDir<'a>,
+}
+
+/// One log whose steps are to be done.
+pub(super) struct LogApply<'a> {
+    log_dir: &'a Path,
+    plan: &'a PartitionPlan,
+    dir: PathBuf,
+    kept: HashMap<String, Kept>,
+    /// Files that were written under krescue's own names and wait for their rename.
+    written: Vec<PathBuf>,
+}
+
+impl<'a> LogApply<'a> {
+    /// Returns the apply of one log of `log_dir`.
+    pub(super) fn new(log_dir: &'a Path, plan: &'a PartitionPlan) -> Self {
+        Self {
+            log_dir,
+            plan,
+            dir: log_dir.join(&plan.dir_name),
+            kept: HashMap::new(),
+            written: Vec::new(),
+        }
+    }
+
+    /// Keeps what will go and writes what will come; the log stays as it is.
+    pub(super) fn prepare(&mut self, shared: &ApplyShared<'_>) -> Result<(), LogFailure> {
+        let storage = shared.storage;
+        let listed = check_partition(storage, &self.dir, &self.plan.stamps)
+            .map_err(|error| LogFailure::Failed(error.sentence()))?;
+        let plan = self.plan;
+        for step in &plan.steps {
+            if shared.context.is_cancelled() {
+                return Err(LogFailure::Stopped);
+            }
+            self.keep(shared, step)?;
+            if let StepAction::Write { content, .. } = &step.action {
+                self.write(shared, step, content, &listed)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, shared: &ApplyShared<'_>, step: &Step) -> Result<(), LogFailure> {
+        let from = match &step.action {
+            StepAction::SetLen { to, .. } => *to,
+            StepAction::Rename { .. } | StepAction::Write { replaces: None, .. } => return Ok(()),
+            StepAction::Remove { .. } | StepAction::Write { .. } => 0,
+        };
+        let stamp = self.stamp(&step.file);
+        if let (Quarantine::Keep, Some(stamp)) = (step.quarantine, stamp) {
+            let path = self.dir.join(&step.file);
+            let cut = Cut {
+                path: &path,
+                stamp,
+                from,
+            };
+            let kept = shared.quarantine.keep(cut)?;
+            self.kept.insert(step.file.clone(), kept);
+        }
+        Ok(())
+    }
+
+    fn write(
+        &mut self,
+        shared: &ApplyShared<'_>,
+        step: &Step,
+        content: &Content,
+        listed: &[Listed],
+    ) -> Result<(), LogFailure> {
+        let bytes = shared.stored.content(content)?;
+        let path = self.dir.join(&step.file);
+        let owner = new_owner(self.log_dir, &path, listed)?;
+        let half = with_suffix(&path, OWN_SUFFIX);
+        self.written.push(half.clone());
+        Ok(shared.storage.write_file(&half, &bytes, &owner)?)
+    }
+
+    /// Does the steps; adds each to `act` once it is done.
+    pub(super) fn execute(
+        &mut self,
+        shared: &ApplyShared<'_>,
+        act: &mut LogAct<'a>,
+    ) -> Result<(), LogFailure> {
+        let storage = shared.storage;
+        check_partition(storage, &self.dir, &self.plan.stamps)
+            .map_err(|error| LogFailure::Failed(error.sentence()))?;
+        let mut names_changed = false;
+        for step in &self.plan.steps {
+            if shared.context.is_cancelled() {
+                return Err(LogFailure::Stopped);
+            }
+            self.step(storage, step, &mut names_changed)?;
+            let (action, before, after) = action_lengths(&step.action);
+            let kept = self.kept.remove(&step.file);
+            act.steps.push(StepAct {
+                file: &step.file,
+                action,
+                before,
+                after,
+                cut_sha256: kept.as_ref().and_then(|kept| kept.sha256.clone()),
+                kept: kept.and_then(|kept| kept.path),
+            });
+            shared.context.count_step();
+            shared.context.emit(JobEvent::Step {
+                log_dir: self.log_dir.to_owned(),
+                dir_name: self.plan.dir_name.clone(),
+                step: step.clone(),
+            });
+        }
+        Ok(())
+    }
+
+    fn step(
+        &mut self,
+        storage: &dyn Storage,
+        step: &Step,
+        names_changed: &mut bool,
+    ) -> Result<(), LogFailure> {
+        let path = self.dir.join(&step.file);
+        match &step.action {
+            // A leftover of an earlier run whose name this run uses again.
+            StepAction::Remove { .. } if self.written.contains(&path) => {}
+            StepAction::Remove { .. } => {
+                storage.remove(&path)?;
+                *names_changed = true;
+            }
+            StepAction::SetLen { to, .. } => {
+                // Were the cut durable before the removal of later segments, a boot would take the hole for sound.
+                if *names_changed && is_log(&step.file) {
+                    storage.sync_dir(&self.dir)?;
+                    *names_changed = false;
+                }
+                storage.set_len(&path, *to)?;
+            }
+            StepAction::Write { .. } => {
+                let half = with_suffix(&path, OWN_SUFFIX);
+                storage.rename(&half, &path)?;
+                self.written.retain(|other| *other != half);
+            }
+            StepAction::Rename { to } => storage.rename(&path, &self.dir.join(to))?,
+        }
+        Ok(())
+    }
+
+    /// Removes what was written and not yet renamed; for an apply that ends early.
+    pub(super) fn clean_up(&mut self, storage: &dyn Storage) {
+        for half in self.written.drain(..) {
+            // A later plan removes it just as well.
+            let _ = storage.remove(&half);
+        }
+    }
+
+    fn stamp(&self, file: &str) -> Option<&'a FileStamp> {
+        self.plan.stamps.iter().find(|stamp| stamp.name == file)
+    }
+}
+
+/// Returns owner and mode of a file that is about to be written: those of the file that it replaces; else the log dir's
+/// owner, and the mode of a log beside it.
+pub(super) fn new_owner(
+    log_dir: &Path,
+    path: &Path,
+    listed: &[Listed],
+) -> Result<Ownership, DiskError> {
+    if let Ok(owner) = Ownership::of(path) {
+        return Ok(owner);
+    }
+    let owner = Ownership::of(log_dir).map_err(DiskError::of(DiskAction::Stat, log_dir))?;
+    let files = || {
+        listed
+            .iter()
+            .filter(|entry| entry.stat.kind == EntryKind::File)
+    };
+    let sibling = files()
+        .find(|entry| is_log(&entry.name))
+        .or_else(|| files().next());
+    Ok(Ownership {
+        mode: sibling.map_or(0o644, |entry| entry.stat.mode),
+        ..owner
+    })
+}
+
+fn is_log(name: &str) -> bool {
+    let kind = FileKind::Log;
+    matches!(PartitionFile::parse(name), PartitionFile::Segment { kind: of, .. } if of == kind)
+}

@@ -1,0 +1,106 @@
+//! Whether this user may do every step, asked before the first.
+
+use std::io;
+use std::path::Path;
+
+use nix::unistd::{Gid, getegid, geteuid, getgroups};
+use rustix::fs::{Access, access};
+
+use super::apply_log::new_owner;
+use super::preflight::is_changed;
+use crate::disk::Storage;
+use crate::plan::{LogDirPlan, PartitionPlan, StepAction};
+
+/// Checks that every change of a log dir is allowed; an error is a sentence that says what to do.
+pub(super) fn check_permissions(storage: &dyn Storage, dir: &LogDirPlan) -> Result<(), String> {
+    if !is_changed(dir) {
+        return Ok(());
+    }
+    may_change_names(&dir.path)?;
+    may_give_away(&dir.path, &dir.path)?;
+    let changed = dir
+        .partitions
+        .iter()
+        .filter(|plan| plan.verdict.is_applied() && !plan.steps.is_empty());
+    for plan in changed {
+        check_partition(storage, &dir.path, plan)?;
+    }
+    Ok(())
+}
+
+fn check_partition(
+    storage: &dyn Storage,
+    log_dir: &Path,
+    plan: &PartitionPlan,
+) -> Result<(), String> {
+    let dir = log_dir.join(&plan.dir_name);
+    may_change_names(&dir)?;
+    let mut creates = false;
+    for step in &plan.steps {
+        let path = dir.join(&step.file);
+        match &step.action {
+            StepAction::SetLen { .. } => may(&path, Access::WRITE_OK)?,
+            StepAction::Write { replaces: None, .. } => creates = true,
+            StepAction::Write { .. } => {
+                not_immutable(&path)?;
+                may_give_away(log_dir, &path)?;
+            }
+            StepAction::Remove { .. } | StepAction::Rename { .. } => not_immutable(&path)?,
+        }
+    }
+    if creates {
+        may_give_away(log_dir, &dir.join("new"))?;
+    }
+    // A dir in a file's place is met here rather than in the middle.
+    storage
+        .stat(&dir)
+        .map(|_| ())
+        .map_err(|error| error.sentence())
+}
+
+fn may_change_names(dir: &Path) -> Result<(), String> {
+    may(dir, Access::WRITE_OK | Access::EXEC_OK)
+}
+
+fn may(path: &Path, wanted: Access) -> Result<(), String> {
+    access(path, wanted).map_err(|error| refusal(path, &error.into()))
+}
+
+/// The right to remove a file is its dir's; only a flag of the file itself can forbid it.
+fn not_immutable(path: &Path) -> Result<(), String> {
+    match access(path, Access::WRITE_OK) {
+        Err(error @ (rustix::io::Errno::PERM | rustix::io::Errno::ROFS)) => {
+            Err(refusal(path, &error.into()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Checks that a new file at `path` can get the owner and group that it must have.
+fn may_give_away(log_dir: &Path, path: &Path) -> Result<(), String> {
+    let owner = new_owner(log_dir, path, &[]).map_err(|error| error.sentence())?;
+    let user = geteuid();
+    if user.is_root() {
+        return Ok(());
+    }
+    let group = Gid::from_raw(owner.gid);
+    let in_group = group == getegid() || getgroups().is_ok_and(|groups| groups.contains(&group));
+    if owner.uid == user.as_raw() && in_group {
+        return Ok(());
+    }
+    Err(format!(
+        "{} must belong to user {} and group {}, and user {user} cannot give it away: run as that user or as root",
+        path.display(),
+        owner.uid,
+        owner.gid
+    ))
+}
+
+fn refusal(path: &Path, error: &io::Error) -> String {
+    let hint = match error.raw_os_error() {
+        Some(nix::libc::EPERM) => "look at its flags with lsattr",
+        Some(nix::libc::EROFS) => "remount the volume read-write",
+        _ => "run as the broker's user or as root",
+    };
+    format!("{} cannot be changed: {error}; {hint}", path.display())
+}

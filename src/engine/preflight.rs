@@ -1,0 +1,251 @@
+//! What must hold before the first step: nobody else at the files, nothing changed, room and permission for every write.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::apply::is_failed_dir;
+use super::dir_facts::stamps;
+use super::job_spec::JobSpec;
+use super::permission::check_permissions;
+use super::plan_store::StoredPlan;
+use super::space::check_space;
+use super::stamps::{check_log_dir, check_partition};
+use super::volumes::Volumes;
+use crate::disk::{
+    LockError, LockState, LogDirListing, LogDirLock, Storage, Volume, look_at_lock, writers_in,
+};
+use crate::format::file_name::DirName;
+use crate::plan::{HandOver, LogDirPlan, RecoveryPlan};
+
+/// A plan that may be carried out; the log dirs are locked as long as this lives.
+#[derive(Debug)]
+pub(super) struct Ready {
+    /// What the operator should know.
+    pub(super) notes: Vec<String>,
+    /// The plan's log dirs by volume.
+    pub(super) volumes: Volumes,
+    /// A path on each volume that has to be synced.
+    pub(super) sync_paths: BTreeMap<u64, PathBuf>,
+    /// Where cut bytes go; absolute.
+    pub(super) quarantine: Option<PathBuf>,
+    _locks: Vec<LogDirLock>,
+}
+
+/// Checks everything, and locks the log dirs; an error is a sentence that says what to do.
+pub(super) fn preflight(
+    storage: &dyn Storage,
+    state_dir: &Path,
+    stored: &StoredPlan,
+    spec: &JobSpec,
+) -> Result<Ready, String> {
+    let plan = &stored.plan;
+    let mut notes = Vec::new();
+    let state_dir = std::path::absolute(state_dir).map_err(|error| error.to_string())?;
+    let quarantine = plan
+        .quarantine
+        .as_deref()
+        .map(std::path::absolute)
+        .transpose()
+        .map_err(|error| error.to_string())?;
+    let all = all_dirs(plan, spec);
+    outside_of_log_dirs(&state_dir, "state dir", &all)?;
+    if let Some(quarantine) = &quarantine {
+        outside_of_log_dirs(quarantine, "quarantine", &all)?;
+    }
+    nobody_at_work(&all)?;
+    let locks = lock_all(storage, plan, &all, &mut notes)?;
+    let volumes: Vec<Option<Volume>> = plan
+        .log_dirs
+        .iter()
+        .map(|dir| Volume::of(&dir.path).ok())
+        .collect();
+    for (dir, volume) in plan.log_dirs.iter().zip(&volumes) {
+        if is_failed_dir(dir) {
+            notes.push(format!(
+                "{} stays as it is: it could not be read",
+                dir.path.display()
+            ));
+            continue;
+        }
+        check_volume(dir, volume.as_ref(), &mut notes)?;
+        check_unchanged(storage, dir)?;
+        check_permissions(storage, dir)?;
+    }
+    check_space(plan, quarantine.as_deref())?;
+    let sync_paths = sync_paths(storage, plan, &volumes, quarantine.as_deref())?;
+    Ok(Ready {
+        notes,
+        volumes: Volumes::of(volumes.iter().map(Option::as_ref)),
+        sync_paths,
+        quarantine,
+        _locks: locks,
+    })
+}
+
+/// Says whether an apply changes anything in a log dir.
+pub(super) fn is_changed(dir: &LogDirPlan) -> bool {
+    dir.hand_over != HandOver::None
+        || dir.removes_marker
+        || dir
+            .partitions
+            .iter()
+            .any(|plan| plan.verdict.is_applied() && !plan.steps.is_empty())
+}
+
+/// Returns every log dir of the config, those of the plan first, each once.
+fn all_dirs(plan: &RecoveryPlan, spec: &JobSpec) -> Vec<PathBuf> {
+    let mut all: Vec<PathBuf> = Vec::new();
+    let planned = plan.log_dirs.iter().map(|dir| &dir.path);
+    for dir in planned.chain(&spec.also_locked) {
+        // One lock for two names of a dir: it would keep itself out.
+        let real = std::fs::canonicalize(dir).unwrap_or_else(|_| dir.clone());
+        if !all.contains(&real) {
+            all.push(real);
+        }
+    }
+    all
+}
+
+fn outside_of_log_dirs(path: &Path, what: &str, log_dirs: &[PathBuf]) -> Result<(), String> {
+    let existing = path.ancestors().find(|path| path.exists());
+    let real = existing.and_then(|path| std::fs::canonicalize(path).ok());
+    match log_dirs
+        .iter()
+        .find(|dir| real.as_ref().is_some_and(|real| real.starts_with(dir)))
+    {
+        Some(dir) => Err(format!(
+            "the {what} {} lies inside the log dir {}: choose another place",
+            path.display(),
+            dir.display()
+        )),
+        None => Ok(()),
+    }
+}
+
+fn nobody_at_work(all: &[PathBuf]) -> Result<(), String> {
+    for dir in all {
+        if let Ok(LockState::Held { pid }) = look_at_lock(dir) {
+            let holder = LockError::Held {
+                dir: dir.clone(),
+                pid,
+            };
+            return Err(format!("{holder}: stop it first"));
+        }
+    }
+    match writers_in(all).first() {
+        Some(writer) => Err(format!(
+            "process {} ({}) has {} open for writing: stop it first",
+            writer.pid,
+            writer.command,
+            writer.file.display()
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Locks every log dir; one that the plan does not change may be unlockable.
+fn lock_all(
+    storage: &dyn Storage,
+    plan: &RecoveryPlan,
+    all: &[PathBuf],
+    notes: &mut Vec<String>,
+) -> Result<Vec<LogDirLock>, String> {
+    let changed: Vec<PathBuf> = plan
+        .log_dirs
+        .iter()
+        .filter(|dir| is_changed(dir))
+        .filter_map(|dir| std::fs::canonicalize(&dir.path).ok())
+        .collect();
+    let mut locks = Vec::new();
+    for dir in all {
+        match LogDirLock::acquire(storage, dir) {
+            Ok(lock) => locks.push(lock),
+            Err(LockError::Disk(error)) if !changed.contains(dir) => {
+                notes.push(format!("not locked, and not changed: {}", error.sentence()));
+            }
+            Err(LockError::Disk(error)) => return Err(error.sentence()),
+            Err(held @ LockError::Held { .. }) => return Err(format!("{held}: stop it first")),
+        }
+    }
+    Ok(locks)
+}
+
+fn check_volume(
+    dir: &LogDirPlan,
+    volume: Option<&Volume>,
+    notes: &mut Vec<String>,
+) -> Result<(), String> {
+    let Some(volume) = volume else { return Ok(()) };
+    if volume.read_only && is_changed(dir) {
+        return Err(format!(
+            "{} is mounted read-only ({}): remount it read-write, and look why it is",
+            volume.mount_point.display(),
+            dir.path.display()
+        ));
+    }
+    if volume.is_network() {
+        notes.push(format!(
+            "{} lies on {}: other hosts may write to it in spite of the lock",
+            dir.path.display(),
+            volume.fs_type
+        ));
+    }
+    Ok(())
+}
+
+/// Compares a log dir with what the plan saw: its own files, its partition dirs, and the files of each that counts.
+fn check_unchanged(storage: &dyn Storage, dir: &LogDirPlan) -> Result<(), String> {
+    let again = |text: String| format!("{text}: make the plan again");
+    let listing = LogDirListing::read(storage, &dir.path).map_err(|error| error.sentence())?;
+    check_log_dir(&dir.path, &dir.stamps, &stamps(&listing))
+        .map_err(|error| again(error.sentence()))?;
+    for sub_dir in listing.sub_dirs() {
+        let known = dir
+            .partitions
+            .binary_search_by(|plan| plan.dir_name.cmp(&sub_dir.name))
+            .is_ok();
+        if !known
+            && !matches!(
+                sub_dir.parsed,
+                DirName::Invalid | DirName::RemoteLogIndexCache
+            )
+        {
+            let path = dir.path.join(&sub_dir.name);
+            return Err(again(format!("{} is new", path.display())));
+        }
+    }
+    for plan in dir
+        .partitions
+        .iter()
+        .filter(|plan| plan.verdict.reaches_end())
+    {
+        check_partition(storage, &dir.path.join(&plan.dir_name), &plan.stamps)
+            .map_err(|error| again(error.sentence()))?;
+    }
+    Ok(())
+}
+
+/// Returns one path for each volume that is changed; the quarantine is created if there is one.
+fn sync_paths(
+    storage: &dyn Storage,
+    plan: &RecoveryPlan,
+    volumes: &[Option<Volume>],
+    quarantine: Option<&Path>,
+) -> Result<BTreeMap<u64, PathBuf>, String> {
+    let mut paths = BTreeMap::new();
+    for (dir, volume) in plan.log_dirs.iter().zip(volumes) {
+        if let Some(volume) = volume.as_ref().filter(|_| is_changed(dir)) {
+            paths.insert(volume.device, dir.path.clone());
+        }
+    }
+    if let Some(quarantine) = quarantine.filter(|_| plan.log_dirs.iter().any(is_changed)) {
+        storage
+            .create_dir(quarantine)
+            .map_err(|error| error.sentence())?;
+        let stat = storage.stat(quarantine).map_err(|error| error.sentence())?;
+        paths
+            .entry(stat.device)
+            .or_insert_with(|| quarantine.to_owned());
+    }
+    Ok(paths)
+}

@@ -1,0 +1,133 @@
+//! Whether every volume has room for what an apply writes before it frees anything.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::disk::VolumeSpace;
+use crate::plan::{HandOver, LogDirPlan, PartitionPlan, Quarantine, RecoveryPlan, StepAction};
+
+/// What is needed on one volume.
+#[derive(Debug, Default)]
+struct Needs {
+    path: PathBuf,
+    /// Lengths of the files that are written there.
+    files: Vec<u64>,
+    /// Names that are made beside: links and dirs, an inode and a block each at the most.
+    names: u64,
+    for_quarantine: u64,
+}
+
+/// Checks space and inodes on every volume; an error is a sentence that says what to do.
+pub(super) fn check_space(plan: &RecoveryPlan, quarantine: Option<&Path>) -> Result<(), String> {
+    let mut needs: BTreeMap<u64, Needs> = BTreeMap::new();
+    let kept_on = quarantine.map(existing_ancestor);
+    for dir in &plan.log_dirs {
+        let Ok(device) = device_of(&dir.path) else {
+            continue;
+        };
+        let on_dir = needs.entry(device).or_default();
+        on_dir.path.clone_from(&dir.path);
+        on_dir.files.extend(new_files(dir));
+        if let Some(root) = &kept_on {
+            let root_device = device_of(root).map_err(|error| error.to_string())?;
+            let same = root_device == device;
+            let on_root = needs.entry(root_device).or_default();
+            on_root.path.clone_from(root);
+            for log in applied(dir) {
+                on_root.names += 2;
+                for (len, whole) in kept(log) {
+                    // A whole file is linked on its own file system; that it cannot be is seen only then.
+                    let copied = if whole && same { 0 } else { len };
+                    on_root.files.push(copied);
+                    on_root.for_quarantine += copied;
+                }
+            }
+        }
+    }
+    needs.values().try_for_each(check)
+}
+
+fn check(needs: &Needs) -> Result<(), String> {
+    if needs.files.is_empty() && needs.names == 0 {
+        return Ok(());
+    }
+    let space = VolumeSpace::of(&needs.path).map_err(|error| error.sentence())?;
+    let in_blocks = |len: u64| len.div_ceil(space.block).saturating_mul(space.block);
+    let files: u64 = needs.files.iter().map(|len| in_blocks(*len)).sum();
+    let bytes = files + needs.names * space.block;
+    let hint = if needs.for_quarantine > 0 {
+        format!(
+            "; {} bytes of it are for the quarantine: --quarantine DIR names another place, --quarantine none keeps no copy",
+            needs.for_quarantine
+        )
+    } else {
+        String::new()
+    };
+    if bytes > space.free {
+        return Err(format!(
+            "the volume of {} has {} bytes free and {bytes} are needed{hint}",
+            needs.path.display(),
+            space.free
+        ));
+    }
+    let inodes = needs.files.len() as u64 + needs.names;
+    if let Some(free) = space.free_inodes
+        && inodes > free
+    {
+        return Err(format!(
+            "the volume of {} has {free} inodes free and {inodes} are needed{hint}",
+            needs.path.display()
+        ));
+    }
+    Ok(())
+}
+
+fn applied(dir: &LogDirPlan) -> impl Iterator<Item = &PartitionPlan> {
+    dir.partitions
+        .iter()
+        .filter(|plan| plan.verdict.is_applied() && !plan.steps.is_empty())
+}
+
+/// Returns the lengths of the files that are written into a log dir before anything is freed.
+fn new_files(dir: &LogDirPlan) -> impl Iterator<Item = u64> {
+    let steps = applied(dir).flat_map(|plan| &plan.steps);
+    let written = steps.filter_map(|step| match &step.action {
+        StepAction::Write { content, .. } => Some(content.len),
+        _ => None,
+    });
+    // A checkpoint's line has 24 bytes of numbers beside the topic.
+    let checkpoint = dir.recovery_points.as_ref().map(|entries| {
+        let lines = entries.iter();
+        lines
+            .map(|entry| entry.topic_partition.topic.len() as u64 + 40)
+            .sum()
+    });
+    let marker = (dir.hand_over == HandOver::Clean).then_some(0);
+    written.chain(checkpoint).chain(marker)
+}
+
+/// Returns what is kept of a log: bytes, and whether it is a whole file.
+fn kept(plan: &PartitionPlan) -> impl Iterator<Item = (u64, bool)> {
+    plan.steps
+        .iter()
+        .filter(|step| step.quarantine == Quarantine::Keep)
+        .filter_map(|step| match &step.action {
+            StepAction::Remove { len } => Some((*len, true)),
+            StepAction::SetLen { from, to } => Some((from.saturating_sub(*to), *to == 0)),
+            StepAction::Write { replaces, .. } => replaces.map(|len| (len, true)),
+            StepAction::Rename { .. } => None,
+        })
+}
+
+fn device_of(path: &Path) -> std::io::Result<u64> {
+    std::fs::metadata(path).map(|metadata| metadata.dev())
+}
+
+/// Returns the deepest dir on the way to `path` that exists.
+fn existing_ancestor(path: &Path) -> PathBuf {
+    path.ancestors()
+        .find(|path| path.exists())
+        .unwrap_or(Path::new("/"))
+        .to_owned()
+}
