@@ -10,16 +10,17 @@ use krescue::terms::{KafkaVersion, Offset, Timestamp, TopicPartition};
 use crate::support::golden_archive::{Files, below, unpack};
 use crate::support::memory_dir::MemoryDir;
 
-const PACKED: &[u8] = include_bytes!("../golden/recovery/cases.tar.zst");
-const VERSIONS: [KafkaVersion; 2] = [KafkaVersion::new(3, 9, 1), KafkaVersion::new(4, 4, 0)];
+pub(crate) const PACKED: &[u8] = include_bytes!("../golden/recovery/cases.tar.zst");
+pub(crate) const VERSIONS: [KafkaVersion; 2] =
+    [KafkaVersion::new(3, 9, 1), KafkaVersion::new(4, 4, 0)];
 const CLOCK: Timestamp = Timestamp(1_796_029_200_000);
 
 /// Cases that are not built yet; the list may only shrink.
 const NOT_BUILT: [&str; 1] = ["offset-overflow-split"];
 
-struct Case {
-    dir: MemoryDir,
-    inputs: RecoveryInputs,
+pub(crate) struct Case {
+    pub(crate) dir: MemoryDir,
+    pub(crate) inputs: RecoveryInputs,
     /// `None` where Kafka does not load the log.
     after: Option<BTreeMap<String, Vec<u8>>>,
 }
@@ -51,7 +52,7 @@ fn checkpoint(files: &Files, path: &str) -> (Option<Offset>, bool) {
     )
 }
 
-fn case(files: &Files, name: &str, version: KafkaVersion) -> Case {
+pub(crate) fn case(files: &Files, name: &str, version: KafkaVersion) -> Case {
     let (dir_name, dir) = partition_dir(files, &format!("{name}/before/"));
     let (recovery_point, malformed) = checkpoint(
         files,
@@ -90,7 +91,7 @@ fn case(files: &Files, name: &str, version: KafkaVersion) -> Case {
     }
 }
 
-fn names(files: &Files) -> Vec<String> {
+pub(crate) fn names(files: &Files) -> Vec<String> {
     let mut names: Vec<String> = files
         .keys()
         .filter_map(|path| path.split('/').next())
@@ -157,7 +158,7 @@ fn difference(
     differences
 }
 
-fn applied(dir: &MemoryDir, plan: &PartitionPlan) -> MemoryDir {
+pub(crate) fn applied(dir: &MemoryDir, plan: &PartitionPlan) -> MemoryDir {
     let mut after = dir.clone();
     if plan.verdict.is_applied() {
         plan.steps.iter().for_each(|step| after.apply(step));

@@ -6,12 +6,14 @@
     reason = "a test fails by panicking"
 )]
 
+mod apply_job;
 mod architecture;
 #[cfg(feature = "tui")]
 mod dashboard;
 mod demo;
 mod dump;
 mod golden;
+mod golden_on_disk;
 mod metadata;
 mod plan_job;
 mod recovery;

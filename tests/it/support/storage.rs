@@ -1,0 +1,105 @@
+//! Storages that stop, or that do not sync.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use krescue::disk::{
+    DiskAction, DiskError, FileStat, Listed, Ownership, ReadAt, RealStorage, Storage,
+};
+
+/// The real files, until so many changes were made: then every further one fails, as after SIGKILL.
+///
+/// Nothing is synced: what a kill leaves is the page cache's view.
+#[derive(Debug)]
+pub(crate) struct StoppingStorage {
+    left: AtomicUsize,
+}
+
+impl StoppingStorage {
+    /// Stops after `changes` changes.
+    pub(crate) fn after(changes: usize) -> Self {
+        Self {
+            left: AtomicUsize::new(changes),
+        }
+    }
+
+    /// Never stops, and does not sync.
+    pub(crate) fn never() -> Self {
+        Self::after(usize::MAX)
+    }
+
+    /// Says how many changes were made since [`StoppingStorage::never`].
+    pub(crate) fn changes(&self) -> usize {
+        usize::MAX - self.left.load(Ordering::SeqCst)
+    }
+
+    fn change(&self, path: &Path) -> Result<(), DiskError> {
+        self.left
+            .try_update(Ordering::SeqCst, Ordering::SeqCst, |left| {
+                left.checked_sub(1)
+            })
+            .map(|_| ())
+            .map_err(|_| DiskError::new(DiskAction::Write, path, std::io::Error::other("killed")))
+    }
+}
+
+impl Storage for StoppingStorage {
+    fn list(&self, dir: &Path) -> Result<Vec<Listed>, DiskError> {
+        RealStorage.list(dir)
+    }
+
+    fn stat(&self, path: &Path) -> Result<FileStat, DiskError> {
+        RealStorage.stat(path)
+    }
+
+    fn open(&self, path: &Path) -> Result<Box<dyn ReadAt>, DiskError> {
+        RealStorage.open(path)
+    }
+
+    fn write_file(&self, path: &Path, bytes: &[u8], owner: &Ownership) -> Result<(), DiskError> {
+        self.change(path)?;
+        RealStorage.write_file(path, bytes, owner)
+    }
+
+    fn copy_range(&self, from: &Path, position: u64, len: u64, to: &Path) -> Result<(), DiskError> {
+        self.change(to)?;
+        RealStorage.copy_range(from, position, len, to)
+    }
+
+    fn set_len(&self, path: &Path, len: u64) -> Result<(), DiskError> {
+        self.change(path)?;
+        RealStorage.set_len(path, len)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<(), DiskError> {
+        self.change(from)?;
+        RealStorage.rename(from, to)
+    }
+
+    fn link(&self, from: &Path, to: &Path) -> Result<(), DiskError> {
+        self.change(from)?;
+        RealStorage.link(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> Result<(), DiskError> {
+        self.change(path)?;
+        RealStorage.remove(path)
+    }
+
+    fn create_dir(&self, dir: &Path) -> Result<(), DiskError> {
+        self.change(dir)?;
+        RealStorage.create_dir(dir)
+    }
+
+    fn sync_file(&self, _path: &Path) -> Result<(), DiskError> {
+        Ok(())
+    }
+
+    fn sync_dir(&self, _dir: &Path) -> Result<(), DiskError> {
+        Ok(())
+    }
+
+    fn sync_volume(&self, _path: &Path) -> Result<(), DiskError> {
+        Ok(())
+    }
+}
