@@ -67,13 +67,24 @@ pub enum Event {
     Tick(Timestamp),
     /// These brokers were found; several open the chooser.
     Found(Vec<BrokerChoice>),
-    /// A broker was opened.
+    /// A broker was looked at, for the first time or again.
     Opened(Box<BrokerFacts>),
     /// Its log dirs were listed.
     Listed(Vec<LogDirFacts>),
     /// They could not be.
     ListFailed(String),
-    /// A scan or a job began, or one that runs was found.
+    /// A job was found that runs already; its events follow from the first one on.
+    JobFound {
+        /// Which.
+        kind: WorkKind,
+        /// The plan that it carries out.
+        plan: Arc<RecoveryPlan>,
+        /// That plan's hash.
+        hash: String,
+        /// When it began.
+        at: Timestamp,
+    },
+    /// A scan or a job began.
     WorkStarted {
         /// Which.
         kind: WorkKind,
@@ -97,6 +108,8 @@ pub enum Event {
         hash: String,
         /// What it was made for.
         request: PlanRequest,
+        /// Why it is not in the store and cannot be carried out.
+        unstored: Option<String>,
         /// When.
         at: Timestamp,
     },

@@ -62,6 +62,10 @@ pub struct BrokerFacts {
     pub presence: Presence,
     /// Who would start it.
     pub supervisor: Option<Supervisor>,
+    /// The flags that name it on a command line.
+    pub flags: Vec<String>,
+    /// Why no plan may be carried out, beside what this struct says.
+    pub act_refused: Option<String>,
     /// When this was learned.
     pub at: Timestamp,
 }

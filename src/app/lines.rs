@@ -6,7 +6,10 @@ use super::state::{DetailItem, State};
 
 /// Returns the command lines that do what this screen shows.
 pub fn lines(state: &State) -> Vec<String> {
-    let flags = &state.setup.flags;
+    let broker = state.shown().broker.as_ref();
+    let flags = broker
+        .map(|broker| broker.flags.clone())
+        .unwrap_or_default();
     let line = |words: &[&str]| {
         let words = ["krescue"]
             .into_iter()

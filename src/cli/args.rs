@@ -9,10 +9,8 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 use super::help;
-use super::value::{
-    HashPrefix, QuarantineArg, parse_hash, parse_partition, parse_quarantine, parse_time,
-};
-use crate::settings::{parse_rate, parse_size};
+use super::value::{HashPrefix, parse_hash, parse_partition, parse_time};
+use crate::settings::{Quarantine, parse_rate, parse_size};
 use crate::terms::{KafkaVersion, Timestamp, TopicPartition};
 
 /// Recovery and storage console for Kafka broker hosts
@@ -123,9 +121,9 @@ pub struct DemoArgs {
     /// Which log dirs
     #[arg(value_enum, default_value = "crashed")]
     pub scenario: Scenario,
-    /// How much data `large` writes first
-    #[arg(long, value_name = "SIZE", default_value = "8GiB", value_parser = parse_size)]
-    pub size: u64,
+    /// How much data "large" writes first [default: 8GiB]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub size: Option<u64>,
 }
 
 /// Arguments of `scan`.
@@ -181,8 +179,8 @@ pub struct RecoverArgs {
     #[arg(long, value_enum, value_name = "WHAT")]
     pub hand_over: Option<HandOverArg>,
     /// Where cut bytes are copied to, or "none" [default: STATE/quarantine]
-    #[arg(long, value_name = "DIR|none", value_parser = parse_quarantine)]
-    pub quarantine: Option<QuarantineArg>,
+    #[arg(long, value_name = "DIR|none")]
+    pub quarantine: Option<Quarantine>,
     /// Only these partitions
     #[arg(long, value_name = "TP", num_args = 1.., value_delimiter = ',', value_parser = parse_partition)]
     pub partition: Vec<TopicPartition>,
@@ -192,6 +190,7 @@ pub struct RecoverArgs {
 }
 
 /// Arguments of `dump`.
+#[expect(clippy::struct_excessive_bools, reason = "a flag each, as typed")]
 #[derive(Debug, ClapArgs)]
 pub struct DumpArgs {
     /// The file; what it is shows in its name
@@ -316,7 +315,7 @@ mod tests {
         };
         assert!(recover.apply && recover.yes_to_all && recover.like_kafka);
         assert_eq!(recover.hand_over, Some(HandOverArg::None));
-        assert_eq!(recover.quarantine, Some(QuarantineArg::None));
+        assert_eq!(recover.quarantine, Some(Quarantine::None));
         assert_eq!(args.global.now, Some(Timestamp(1_700_000_000_000)));
     }
 

@@ -5,6 +5,9 @@ use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use crate::engine::EngineError;
+use crate::settings::SettingsError;
+
 /// How the process ends; the numbers are a contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
@@ -134,6 +137,83 @@ impl From<io::Error> for CliError {
     /// An error of writing to the terminal or the pipe; errors of files are placed where they happen.
     fn from(error: io::Error) -> Self {
         Self::failed("cannot write the report").because(&error)
+    }
+}
+
+impl From<SettingsError> for CliError {
+    fn from(error: SettingsError) -> Self {
+        let exit = match &error {
+            SettingsError::Read { .. }
+            | SettingsError::LogDirMissing { .. }
+            | SettingsError::LogDirDangling { .. }
+            | SettingsError::LogDirUnreadable { .. } => Exit::Failed,
+            _ => Exit::Usage,
+        };
+        let hint = settings_hint(&error);
+        let mut this = Self::new(exit, error.to_string()).hint(hint);
+        if let Some(source) = error.source() {
+            this = this.because(source);
+        }
+        this
+    }
+}
+
+/// Returns what to do about a setting.
+fn settings_hint(error: &SettingsError) -> &'static str {
+    match error {
+        SettingsError::Read { .. } => "Check the path and the rights, or name another file.",
+        SettingsError::Properties { .. } => "Java does not load it either: mend the line.",
+        SettingsError::Value { .. } => {
+            "Mend the value; Kafka does not start with it either if it is the broker's."
+        }
+        SettingsError::UnknownKey { .. } => {
+            "The keys are those of assets/default-settings.properties."
+        }
+        SettingsError::NoLogDir { .. } => "Name the log dirs with --log-dirs A,B.",
+        SettingsError::LogDirMissing { .. } => "Check the path; is its volume mounted?",
+        SettingsError::LogDirDangling { .. } => "Is the volume of the link's target mounted?",
+        SettingsError::LogDirNoDirectory { .. } => "Name the dir that holds the partitions' dirs.",
+        SettingsError::LogDirUnreadable { .. } => "Run krescue as root or as the broker's user.",
+        SettingsError::LogDirIsPartition { .. } => "Name the dir above it.",
+        SettingsError::LogDirTwice { .. } => "Name it once: Kafka does not start over it twice.",
+        SettingsError::LogDirNested { .. } => {
+            "Kafka takes the inner one for a partition: name one of them."
+        }
+        SettingsError::StateInLogDir { .. } => {
+            "Kafka does not start over a dir that it does not know: name another one with --state-dir."
+        }
+        SettingsError::NoStateDir => "Name one with --state-dir DIR.",
+        SettingsError::TopicConfig { .. } => {
+            "A line is TOPIC KEY=VALUE[,KEY=VALUE], or what kafka-topics.sh --describe prints."
+        }
+    }
+}
+
+impl From<EngineError> for CliError {
+    fn from(error: EngineError) -> Self {
+        let (exit, hint) = match &error {
+            EngineError::Cancelled => (Exit::Stopped, ""),
+            EngineError::BadPlanHash { .. } | EngineError::AmbiguousPlan { .. } => {
+                (Exit::Usage, "The hash is on the plan: krescue recover.")
+            }
+            EngineError::NoSuchPlan { .. } => (
+                Exit::Refused,
+                "Make the plan again (krescue recover), or name its --state-dir.",
+            ),
+            EngineError::NoSuchJob { .. } => (Exit::Failed, "krescue jobs lists them."),
+            EngineError::StateInsideLogDir { .. } => (Exit::Usage, "Name another --state-dir."),
+            EngineError::StateDamaged { .. } => (
+                Exit::Failed,
+                "Make the plan again (krescue recover); what the job did stays done.",
+            ),
+            EngineError::WorkerDied { .. } => (Exit::Failed, "This is a defect of krescue."),
+            _ => (Exit::Failed, ""),
+        };
+        let mut this = Self::new(exit, error.to_string()).hint(hint);
+        if let Some(source) = error.source() {
+            this = this.because(source);
+        }
+        this
     }
 }
 

@@ -25,23 +25,28 @@ JSON lines (--json)
   times RFC 3339; what is unknown is null, never 0.
 
   run        schema krescue_version command kafka_version version_source now
-             host node_id config log_dirs threads
-  log_dir    dir state (clean, unclean) hand_over logs bytes scan_bytes
-             lock_held_by
+             host node_id cluster_id config found_by log_dirs broker (down,
+             running, unknown) pid unit reading
+  log_dir    dir state (clean, unclean) hand_over removes_marker logs segments
+             bytes scan_bytes
   partition  dir dir_name topic partition verdict (nothing, recover, ask,
-             refused, not_supported_yet, unreadable, skipped) cause
+             refused, not_supported_yet, unreadable, skipped) cause applied
              log_start_offset log_end_offset (once the plan is carried out)
              recovery_point high_watermark segments bytes scan_bytes
-             lost_bytes lost_records steps
-  segment    dir topic partition base_offset next_offset bytes allocated
-             largest_timestamp valid_bytes batches records scanned
+             lost_bytes lost_records lost_segments steps
+  segment    dir dir_name topic partition base_offset next_offset bytes
+             allocated largest_timestamp valid_bytes batches records scanned
   finding    code severity (routine, warning, loss, fatal) dir partition file
              position offset lost_bytes lost_records text next
   step       dir partition file action (remove, set_len, write, rename) from
-             to bytes quarantine reason
-  progress   bytes_done bytes_total logs_done logs_total bytes_per_s end_time
-  job        id state pid started plan and the counters of progress
-  summary    plan class exit and totals
+             to (lengths) new_name quarantine reason
+  progress   job phase bytes_done bytes_total logs_done logs_total steps_done
+             steps_total bytes_per_s end_time
+  job        id state (running, done, done_but_left, refused, stopped, failed,
+             killed) cause plan started who confirmed; its progress follows
+  summary    plan stored class (A, B, C) exit job cause logs bytes scan_bytes
+             steps findings changed ask refused not_supported_yet unreadable
+             skipped cut_bytes lost_bytes lost_records quarantine_bytes
 
   The partition of a finding or a step is its dir's name (orders-7), null for
   the log dir itself; that of a partition or a segment is its number.

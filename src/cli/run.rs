@@ -8,7 +8,9 @@ use clap::Parser as _;
 use super::args::{Args, Command};
 use super::command::DumpDepth;
 use super::out::Quiet;
-use super::{CliError, Exit, command};
+use super::report::{JsonReport, Summary};
+use super::{CliError, Context, Exit, command};
+use crate::settings::Flags;
 
 /// Parses `words` (the program's name first), runs the command and reports an error; returns how the process ends.
 pub fn run(words: impl IntoIterator<Item = OsString>) -> Exit {
@@ -25,21 +27,53 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> Exit {
         }
     };
     let mut out = Quiet::new(io::BufWriter::new(io::stdout().lock()));
+    let json = args.command.as_ref().is_some_and(prints_lines);
     let result = dispatch(args, &mut out).and_then(|exit| {
         out.flush()?;
         Ok(exit)
     });
     result.unwrap_or_else(|error| {
+        if json {
+            let _ = JsonReport::new(&mut out).end(&Summary {
+                exit: error.exit,
+                cause: Some(error.to_string()),
+                ..Summary::of_nothing()
+            });
+        }
         let _ = out.flush();
         let _ = error.write(&mut io::stderr().lock());
         error.exit
     })
 }
 
+/// Says whether a command's output is a run of JSON lines, which ends in a summary whatever happens.
+fn prints_lines(command: &Command) -> bool {
+    match command {
+        Command::Scan(args) => args.json,
+        Command::Recover(args) => args.json,
+        _ => false,
+    }
+}
+
 /// Runs one command.
 fn dispatch(args: Args, out: &mut dyn Write) -> Result<Exit, CliError> {
+    let global = &args.global;
+    let context = |flags| Context::read(global, flags);
     match args.command {
-        Some(Command::Completions(args)) => command::completions(&args, out),
+        Some(Command::Scan(args)) => {
+            let flags = Flags {
+                rate: args.rate,
+                ..Flags::default()
+            };
+            command::scan(&context(flags)?, &args, out)
+        }
+        Some(Command::Recover(args)) => {
+            let flags = Flags {
+                quarantine: args.quarantine.clone(),
+                ..Flags::default()
+            };
+            command::recover(&context(flags)?, &args, out)
+        }
         Some(Command::Dump(args)) => {
             let depth = if args.records {
                 DumpDepth::Records
@@ -48,6 +82,11 @@ fn dispatch(args: Args, out: &mut dyn Write) -> Result<Exit, CliError> {
             };
             command::dump(&args.file, depth, args.json, out)
         }
+        Some(Command::Status(args)) => command::status(&context(Flags::default())?, &args, out),
+        Some(Command::Jobs(args)) => command::jobs(&context(Flags::default())?, &args, out),
+        Some(Command::Stop(args)) => command::stop(&context(Flags::default())?, &args, out),
+        Some(Command::Job(args)) => command::job(&context(Flags::default())?, &args),
+        Some(Command::Completions(args)) => command::completions(&args, out),
         Some(Command::Man) => command::man(out),
         _ => Err(CliError::failed("this command is being built")),
     }

@@ -1,30 +1,10 @@
 //! What an option's text means: times, partitions, hashes. Sizes are those of the settings.
 
-use std::path::PathBuf;
-
 use crate::terms::{Timestamp, TopicPartition};
-
-/// Where cut bytes are copied to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum QuarantineArg {
-    /// Nowhere: cut bytes are gone.
-    None,
-    /// A dir outside the log dirs.
-    Dir(PathBuf),
-}
 
 /// The leading digits of a plan's hash, lower case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HashPrefix(pub String);
-
-/// Parses `none` or a dir.
-pub(super) fn parse_quarantine(text: &str) -> Result<QuarantineArg, String> {
-    match text {
-        "" => Err("neither a dir nor \"none\"".to_owned()),
-        "none" => Ok(QuarantineArg::None),
-        dir => Ok(QuarantineArg::Dir(PathBuf::from(dir))),
-    }
-}
 
 /// Parses at least 8 and at most 64 hex digits.
 pub(super) fn parse_hash(text: &str) -> Result<HashPrefix, String> {

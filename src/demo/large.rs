@@ -19,7 +19,7 @@ use crate::format::{offset_index, producer_snapshot, time_index};
 use crate::log::SegmentLimits;
 use crate::terms::{LeaderEpoch, Offset, TopicPartition};
 
-/// Topics whose batches are multiplied: each codec, CreateTime and LogAppendTime.
+/// Topics whose batches are multiplied: each codec, both kinds of timestamps.
 const TOPICS: [&str; 6] = [
     "clicks",
     "metrics",

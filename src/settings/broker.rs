@@ -230,7 +230,7 @@ fn wrong(key: &str, text: Sourced<String>, cause: String) -> SettingsError {
     SettingsError::Value {
         key: key.to_owned(),
         value: text.value,
-        origin: text.source,
+        origin: Box::new(text.source),
         cause,
     }
 }

@@ -34,7 +34,7 @@ pub enum SettingsError {
         /// The value as it stands.
         value: String,
         /// Where it stands.
-        origin: Source,
+        origin: Box<Source>,
         /// What it should be.
         cause: String,
     },

@@ -22,7 +22,7 @@ pub struct CheckedLogDirs {
 ///
 /// # Errors
 ///
-/// Two log dirs that are one, or one inside another: Kafka does not start over these, and no plan can be right.
+/// Two log dirs that are one, one inside another, or a partition's dir: no plan can be right.
 pub fn check_log_dirs(log_dirs: &Sourced<Vec<PathBuf>>) -> Result<CheckedLogDirs, SettingsError> {
     let mut checked = CheckedLogDirs {
         usable: Vec::new(),
@@ -32,6 +32,7 @@ pub fn check_log_dirs(log_dirs: &Sourced<Vec<PathBuf>>) -> Result<CheckedLogDirs
     for dir in &log_dirs.value {
         let real = match check_one(dir, log_dirs) {
             Ok(real) => real,
+            Err(error @ SettingsError::LogDirIsPartition { .. }) => return Err(error),
             Err(error) => {
                 checked.broken.push(error);
                 continue;
@@ -173,16 +174,16 @@ mod tests {
         fs::create_dir(&partition).unwrap();
         fs::write(partition.join("00000000000000000000.log"), "").unwrap();
         let missing = tmp.path().join("missing");
-        let checked =
-            check_log_dirs(&named(&[&missing, &good, &dangling, &file, &partition])).unwrap();
+        let error = check_log_dirs(&named(&[&good, &partition])).unwrap_err();
+        assert!(matches!(error, SettingsError::LogDirIsPartition { .. }));
+        let checked = check_log_dirs(&named(&[&missing, &good, &dangling, &file])).unwrap();
         assert_eq!(checked.usable, [good]);
         assert!(matches!(
             checked.broken.as_slice(),
             [
                 SettingsError::LogDirMissing { .. },
                 SettingsError::LogDirDangling { .. },
-                SettingsError::LogDirNoDirectory { .. },
-                SettingsError::LogDirIsPartition { .. }
+                SettingsError::LogDirNoDirectory { .. }
             ]
         ));
         assert!(matches!(

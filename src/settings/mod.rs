@@ -19,5 +19,5 @@ use properties::{decode_properties, read_properties};
 pub use quantity::{parse_rate, parse_size};
 pub use session::{Flags, Quarantine, SYSTEM_FILE, Settings};
 pub use sourced::{Source, Sourced};
-pub use state_dir::{check_state_dir, state_dir_warning};
+pub use state_dir::{check_state_dir, is_tmpfs, is_writable, state_dir_warning};
 pub use topic_config::{Overrides, apply_overrides, read_topic_config};

@@ -319,7 +319,7 @@ fn parse_value<T>(
         Err(cause) => Err(SettingsError::Value {
             key: key.to_owned(),
             value: text.value.clone(),
-            origin: text.source.clone(),
+            origin: Box::new(text.source.clone()),
             cause,
         }),
     }

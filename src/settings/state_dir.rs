@@ -39,14 +39,11 @@ pub(super) fn usual(env: &BTreeMap<OsString, OsString>) -> Option<Sourced<PathBu
     Some(Sourced::new(home.join(".local/state/krescue"), source))
 }
 
-/// Says whether files can be made in `dir`, or `dir` itself in its parent; changes nothing.
-fn is_writable(dir: &Path) -> bool {
-    let place = if dir.exists() {
-        Some(dir)
-    } else {
-        dir.parent()
-    };
-    place.is_some_and(|place| access(place, Access::WRITE_OK | Access::EXEC_OK).is_ok())
+/// Says whether files can be made in `dir`, or `dir` itself and its parents where it is missing; changes nothing.
+pub fn is_writable(dir: &Path) -> bool {
+    dir.ancestors()
+        .find(|place| place.exists())
+        .is_some_and(|place| access(place, Access::WRITE_OK | Access::EXEC_OK).is_ok())
 }
 
 /// Refuses a state dir inside a log dir: Kafka does not start over a dir that it does not know.
@@ -74,13 +71,7 @@ pub fn check_state_dir(
 /// Returns why what is kept in `state` may not outlive a restart, if so.
 pub fn state_dir_warning(state: &Path) -> Option<String> {
     let existing = state.ancestors().find(|dir| dir.exists())?;
-    // `f_type` has another width on some targets.
-    #[expect(
-        clippy::useless_conversion,
-        reason = "the field's width depends on the target"
-    )]
-    let kind = i64::try_from(statfs(existing).ok()?.f_type).ok()?;
-    let place = match kind {
+    let place = match file_system(existing)? {
         TMPFS_MAGIC => "a tmpfs: plans, jobs and the quarantine are gone after a reboot",
         OVERLAYFS_MAGIC => {
             "a container's own layer: plans, jobs and the quarantine are gone with the container"
@@ -88,6 +79,21 @@ pub fn state_dir_warning(state: &Path) -> Option<String> {
         _ => return None,
     };
     Some(format!("the state dir {} lies on {place}", state.display()))
+}
+
+/// Says whether `dir` lies in memory.
+pub fn is_tmpfs(dir: &Path) -> bool {
+    file_system(dir) == Some(TMPFS_MAGIC)
+}
+
+/// Returns the magic number of a dir's file system.
+fn file_system(dir: &Path) -> Option<i64> {
+    #[expect(
+        clippy::useless_conversion,
+        reason = "the field's width depends on the target"
+    )]
+    let kind = i64::try_from(statfs(dir).ok()?.f_type).ok();
+    kind
 }
 
 /// Returns `path` with the links of what exists of it resolved.

@@ -28,8 +28,6 @@ pub struct Setup {
     pub forbidden: Option<String>,
     /// Whether it begins armed.
     pub armed: bool,
-    /// The flags that name this broker on a command line.
-    pub flags: Vec<String>,
     /// The time.
     pub now: Timestamp,
 }
@@ -45,6 +43,8 @@ pub struct ShownPlan {
     pub request: PlanRequest,
     /// When it was made.
     pub made: Timestamp,
+    /// Why it is not in the store and cannot be carried out.
+    pub unstored: Option<String>,
     /// Whether it was carried out: then it is history and cannot be again.
     pub applied: bool,
 }

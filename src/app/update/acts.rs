@@ -168,6 +168,13 @@ pub(super) fn cannot_apply(state: &State, shown: &ShownPlan) -> Option<String> {
             None => "the broker runs".to_owned(),
         });
     }
+    let broker = state.world.broker.as_ref();
+    if let Some(why) = broker.and_then(|broker| broker.act_refused.clone()) {
+        return Some(why);
+    }
+    if let Some(why) = &shown.unstored {
+        return Some(why.clone());
+    }
     if changes_nothing(shown) {
         return Some("there is nothing to do".to_owned());
     }

@@ -43,7 +43,6 @@ pub fn update(state: &mut State, event: Event) -> Vec<Effect> {
         }
         Event::Opened(broker) => {
             state.world.broker = Some(*broker);
-            effects.push(Effect::List);
         }
         Event::Listed(listing) => {
             state.world.logs.on_listed(&listing);
@@ -51,6 +50,12 @@ pub fn update(state: &mut State, event: Event) -> Vec<Effect> {
             state.world.list_error = None;
             state.view.table.touch();
         }
+        Event::JobFound {
+            kind,
+            plan,
+            hash,
+            at,
+        } => work::found(state, (kind, plan, hash), at),
         Event::ListFailed(cause) => {
             tell(state, &mut effects, Level::Error, &cause);
             state.world.list_error = Some(cause);

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::app::action::PaneId;
 use crate::app::confirm::PlanSummary;
 use crate::app::effect::{Effect, PlanRequest, Scope};
 use crate::app::event::{Event, Level};
@@ -10,6 +11,8 @@ use crate::app::state::{Ended, Pending, ShownPlan, State, Work, WorkKind};
 use crate::app::text;
 use crate::engine::{JobEvent, JobOutcome, LogState};
 use crate::log::Severity;
+use crate::plan::RecoveryPlan;
+use crate::terms::Timestamp;
 
 use super::{acts, tell};
 
@@ -28,6 +31,7 @@ pub(super) fn on_event(state: &mut State, event: Event, effects: &mut Vec<Effect
             plan,
             hash,
             request,
+            unstored,
             at,
         } => {
             finish_scan(state);
@@ -41,6 +45,7 @@ pub(super) fn on_event(state: &mut State, event: Event, effects: &mut Vec<Effect
                 plan,
                 hash,
                 request,
+                unstored,
                 made: at,
                 applied: false,
             });
@@ -74,7 +79,30 @@ pub(super) fn on_event(state: &mut State, event: Event, effects: &mut Vec<Effect
     }
 }
 
-fn started(state: &mut State, kind: WorkKind, at: crate::terms::Timestamp) {
+/// Takes a job that was found running, with the plan that it carries out.
+pub(super) fn found(
+    state: &mut State,
+    (kind, plan, hash): (WorkKind, Arc<RecoveryPlan>, String),
+    at: Timestamp,
+) {
+    state.world.logs.on_plan(&plan);
+    let request = PlanRequest {
+        hand_over: plan.hand_over,
+        ..PlanRequest::default()
+    };
+    state.world.plan = Some(ShownPlan {
+        plan,
+        hash,
+        request,
+        unstored: None,
+        made: at,
+        applied: true,
+    });
+    started(state, kind, at);
+    state.view.pane = PaneId::Recovery;
+}
+
+fn started(state: &mut State, kind: WorkKind, at: Timestamp) {
     match &kind {
         WorkKind::Scan => state.world.logs.on_scan_started(),
         WorkKind::Apply { .. } => state.world.logs.on_apply_started(),
@@ -208,7 +236,7 @@ fn line(event: &JobEvent) -> Option<(Level, String)> {
     }
 }
 
-fn describe(plan: &Arc<crate::plan::RecoveryPlan>, hash: &str) -> String {
+fn describe(plan: &RecoveryPlan, hash: &str) -> String {
     let sum = PlanSummary::of(plan);
     format!(
         "plan {} made: {} changed, {} cut, {} undecided",

@@ -53,6 +53,11 @@ pub(super) fn broker() -> BrokerFacts {
             hold: "systemctl mask --runtime kafka.service".to_owned(),
             release: "systemctl unmask --runtime kafka.service".to_owned(),
         }),
+        flags: vec![
+            "--config".to_owned(),
+            "/etc/kafka/server.properties".to_owned(),
+        ],
+        act_refused: None,
         at: NOW,
     }
 }
@@ -371,6 +376,7 @@ pub(super) fn planned(plan: RecoveryPlan) -> Event {
         plan: Arc::new(plan),
         hash: HASH.to_owned(),
         request: PlanRequest::default(),
+        unstored: None,
         at: NOW,
     }
 }

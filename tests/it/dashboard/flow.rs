@@ -138,6 +138,7 @@ fn a_plan_that_changed_under_the_question_is_not_carried_out() {
         plan: plan_like_kafka().into(),
         hash: "ff".repeat(32),
         request: PlanRequest::default(),
+        unstored: None,
         at: NOW,
     });
     session.type_keys("y");

@@ -164,6 +164,7 @@ fn recovery_that_is_done() {
         plan: std::sync::Arc::new(plan_of_nothing()),
         hash: "0c11aa".repeat(10),
         request: krescue::app::PlanRequest::default(),
+        unstored: None,
         at: Timestamp(NOW.0 + 1),
     });
     keep("overview-done", &mut session);

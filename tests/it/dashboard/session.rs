@@ -95,10 +95,6 @@ pub(super) fn setup() -> Setup {
         zone: jiff::tz::TimeZone::UTC,
         forbidden: None,
         armed: false,
-        flags: vec![
-            "--config".to_owned(),
-            "/etc/kafka/server.properties".to_owned(),
-        ],
         now: NOW,
     }
 }

@@ -191,8 +191,9 @@ impl Tree {
         fs::write(self.path(relative), bytes).unwrap();
     }
 
-    /// Changes a file's bytes.
+    /// Changes the bytes of a file of this tree, named by its full path.
     pub(crate) fn edit(&self, path: &Path, change: impl FnOnce(&mut Vec<u8>)) {
+        assert!(path.starts_with(self.tmp.path()));
         let mut bytes = fs::read(path).unwrap();
         change(&mut bytes);
         fs::write(path, bytes).unwrap();
@@ -237,15 +238,9 @@ impl Tree {
 fn the_fixture_gives_the_reference_numbers() {
     let batch = BatchSpec::new(0).encode();
     assert_eq!(batch.len(), BATCH);
-    let hex: String = batch[..61]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    assert_eq!(
-        hex,
-        "0000000000000000000004730000000002bb18692b0000000000090000018bcfe568000000018bcfe56809\
-         ffffffffffffffffffffffffffff0000000a"
-    );
+    let header = u32::from_be_bytes(batch[17..21].try_into().unwrap());
+    assert_eq!(header, 0xbb18_692b);
+    assert_eq!(batch[8..12], [0, 0, 4, 0x73]);
     assert_eq!(segment(0).len(), SEGMENT);
     let (offsets, times) = indexes(0);
     assert_eq!((offsets.len(), times.len()), (192, 300));

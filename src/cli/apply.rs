@@ -1,0 +1,175 @@
+//! Runs the job that carries out a stored plan, and watches it to its end.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::report::{ProgressLine, ProgressReport, Reached};
+use super::signals::StopWish;
+use super::{CliError, Exit, clock};
+use crate::engine::{
+    Confirmed, JobEvent, JobOutcome, JobSpec, JobState, LogState, StoredPlan, start_job,
+};
+use crate::plan::{LogDirPlan, PartitionPlan};
+
+/// How often the job is looked at.
+const TICK: Duration = Duration::from_millis(100);
+/// How often in a row a job's process must be missing until it counts as gone.
+const UNSEEN_TICKS: u32 = 10;
+
+/// What came of a job.
+#[derive(Debug)]
+pub(super) struct Applied {
+    /// Its id.
+    pub(super) job: String,
+    /// How it ended.
+    pub(super) exit: Exit,
+    /// Why it did not reach the end, if so.
+    pub(super) cause: Option<String>,
+    /// What it said of each log, by log dir and dir name.
+    logs: BTreeMap<(PathBuf, String), LogState>,
+}
+
+impl Applied {
+    /// Says whether a log reached its planned end.
+    pub(super) fn reached(&self, dir: &LogDirPlan, log: &PartitionPlan) -> Reached {
+        let said = self.logs.get(&(dir.path.clone(), log.dir_name.clone()));
+        let whole = matches!(self.exit, Exit::Ok | Exit::Findings);
+        match said {
+            Some(LogState::Done) => Reached::End,
+            Some(LogState::Left) => Reached::Not,
+            _ if whole && log.verdict.reaches_end() => Reached::End,
+            _ => Reached::Not,
+        }
+    }
+}
+
+/// What a job is started with, beside its plan.
+#[derive(Debug)]
+pub(super) struct ApplyRequest<'a> {
+    /// The state dir.
+    pub(super) state_dir: &'a Path,
+    /// Every log dir of the configuration; a lock in any of them refuses the job.
+    pub(super) log_dirs: &'a [PathBuf],
+    /// How the plan was confirmed.
+    pub(super) confirmed: Confirmed,
+    /// Workers in all.
+    pub(super) threads: Option<usize>,
+}
+
+/// Starts the job of a stored plan and waits for its end; SIGINT and SIGTERM ask it to stop after its step.
+///
+/// # Errors
+///
+/// The job could not be started or its folder could not be read. How the job itself ended is no error.
+pub(super) fn apply(
+    request: &ApplyRequest<'_>,
+    stored: &StoredPlan,
+    mut on_line: impl FnMut(ProgressLine) -> Result<(), CliError>,
+) -> Result<Applied, CliError> {
+    let wish = StopWish::on_signals();
+    let spec = JobSpec {
+        plan: stored.hash.clone(),
+        also_locked: request.log_dirs.to_vec(),
+        started_at: clock::now(),
+        who: who(),
+        confirmed: request.confirmed,
+        threads: request.threads,
+    };
+    let mut handle = start_job(request.state_dir, &spec)?;
+    let job = handle.id().to_string();
+    let mut progress = ProgressReport::start();
+    let mut logs = BTreeMap::new();
+    let mut asked = false;
+    let mut unseen = 0;
+    let state = loop {
+        let tail = handle.tail()?;
+        for event in tail.events {
+            match event {
+                JobEvent::Log {
+                    log_dir,
+                    dir_name,
+                    state,
+                    ..
+                } => {
+                    logs.insert((log_dir, dir_name), state);
+                }
+                JobEvent::Note { text } => {
+                    progress.end();
+                    let _ = writeln!(std::io::stderr().lock(), "krescue: {text}");
+                }
+                _ => {}
+            }
+        }
+        match tail.state {
+            JobState::Running => unseen = 0,
+            // A process that has just been started may not be seen yet.
+            JobState::Killed if unseen < UNSEEN_TICKS => unseen += 1,
+            ended => break ended,
+        }
+        if wish.is_made() && !asked {
+            asked = true;
+            handle.request_stop()?;
+            progress.end();
+            let _ = writeln!(
+                std::io::stderr().lock(),
+                "krescue: job {job} stops after the step at hand"
+            );
+        }
+        if let Some(counters) = &tail.progress
+            && let Some(line) = progress.tick(counters)
+        {
+            on_line(ProgressLine {
+                job: Some(job.clone()),
+                ..line
+            })?;
+        }
+        std::thread::sleep(TICK);
+    };
+    progress.end();
+    let (exit, cause) = exit_of(&state, &handle.stderr_path());
+    Ok(Applied {
+        job,
+        exit,
+        cause,
+        logs,
+    })
+}
+
+/// Returns the exit that a job's end means, and why it is not 0.
+fn exit_of(state: &JobState, stderr: &Path) -> (Exit, Option<String>) {
+    match state {
+        JobState::Ended(JobOutcome::Done) => (Exit::Ok, None),
+        JobState::Ended(JobOutcome::DoneButLeft { .. }) => (Exit::Findings, None),
+        JobState::Ended(JobOutcome::Refused { cause }) => (Exit::Refused, Some(cause.clone())),
+        JobState::Ended(JobOutcome::Stopped) => {
+            let cause = "stopped on request; run the same command again to go on";
+            (Exit::Stopped, Some(cause.to_owned()))
+        }
+        JobState::Ended(JobOutcome::Failed { cause }) => (Exit::Failed, Some(cause.clone())),
+        JobState::Running | JobState::Killed => {
+            let said = std::fs::read_to_string(stderr).unwrap_or_default();
+            let said = said.lines().next().unwrap_or("it said nothing");
+            let cause = format!(
+                "the job's process was killed ({said}); run the same command again to go on"
+            );
+            (Exit::Failed, Some(cause))
+        }
+    }
+}
+
+/// Returns who runs this process, for the audit: `root on /dev/pts/3`.
+fn who() -> String {
+    let uid = nix::unistd::getuid();
+    let name = nix::unistd::User::from_uid(uid)
+        .ok()
+        .flatten()
+        .map_or_else(|| format!("uid {uid}"), |user| user.name);
+    match std::fs::read_link("/proc/self/fd/0") {
+        Ok(terminal) if terminal.starts_with("/dev/pts") || terminal.starts_with("/dev/tty") => {
+            format!("{name} on {}", terminal.display())
+        }
+        _ => name,
+    }
+}

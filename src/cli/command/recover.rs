@@ -1,0 +1,468 @@
+//! `recover`: the plan of what a boot would do, and its apply.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use crate::cli::apply::{ApplyRequest, apply};
+use crate::cli::args::{HandOverArg, RecoverArgs};
+use crate::cli::look::{self, BesideBroker, Look};
+use crate::cli::report::{
+    Detail, JsonReport, Line, Parts, ProgressLine, Reached, Report, Summary, TextReport, write_plan,
+};
+use crate::cli::target::{Candidate, NOT_DETECTED, Presence, VersionBasis};
+use crate::cli::{CliError, Context, Exit, confirm};
+use crate::engine::{Confirmed, LikeKafka, PlanSpec, PlanStore, Reading, StoredPlan};
+use crate::plan::{HandOver, RecoveryPlan};
+use crate::settings::{BrokerConfig, Quarantine, Source, Sourced, check_state_dir, is_writable};
+use crate::terms::KafkaVersion;
+
+/// Runs `recover`.
+pub(in crate::cli) fn recover(
+    context: &Context,
+    args: &RecoverArgs,
+    out: &mut dyn Write,
+) -> Result<Exit, CliError> {
+    if args.hand_over == Some(HandOverArg::Clean) && !args.partition.is_empty() {
+        return Err(CliError::usage("--hand-over clean with --partition")
+            .hint("A dir is clean only as a whole: leave one of them out."));
+    }
+    if args.apply {
+        check_allowed(context, args)?;
+    }
+    let mut run = Run { context, args, out };
+    match (&args.yes, args.apply) {
+        (Some(hash), true) => {
+            let state_dir = &context.state_dir()?.value;
+            let stored = PlanStore::new(state_dir).find(&hash.0)?;
+            run.apply_stored(&stored)
+        }
+        _ => run.plan(),
+    }
+}
+
+/// Refuses what needs no look at the log dirs to be refused.
+fn check_allowed(context: &Context, args: &RecoverArgs) -> Result<(), CliError> {
+    if let Some(why) = context.forbidden() {
+        return Err(CliError::refused(why).hint("Nothing was changed."));
+    }
+    let state_dir = context.state_dir()?;
+    if !is_writable(&state_dir.value) {
+        let dir = state_dir.value.display();
+        return Err(
+            CliError::refused(format!("the state dir {dir} cannot be written")).hint(
+                "Name one with --state-dir DIR, on a volume that outlives the host's restart.",
+            ),
+        );
+    }
+    if args.yes.is_none() && !args.yes_to_all && !confirm::can_ask() {
+        return Err(CliError::refused("there is no terminal to confirm on")
+            .hint("Look at the plan first (recover without --apply), then: --apply --yes HASH.")
+            .hint("For scripts: --apply --yes-to-all."));
+    }
+    Ok(())
+}
+
+/// One run of the command.
+struct Run<'a> {
+    context: &'a Context,
+    args: &'a RecoverArgs,
+    out: &'a mut dyn Write,
+}
+
+impl Run<'_> {
+    /// Makes a plan, prints it, and carries it out if that was asked for.
+    fn plan(&mut self) -> Result<Exit, CliError> {
+        let look = Look::open(self.context, BesideBroker::StructureOnly)?;
+        if self.args.apply {
+            check_target(&look)?;
+        } else if look.presence != Presence::Down {
+            check_down(&look)?;
+        }
+        let spec = self.spec(&look)?;
+        let run = look.run_line(self.context, "recover", spec.reading);
+        self.with_report(|report| Ok(report.run(&run)?))?;
+        let made = look::make_plan(spec, |line| self.progress_line(line))?;
+        let stored = self.store(made)?;
+        let plan = match &stored {
+            Kept::Stored(stored) => &stored.plan,
+            Kept::Shown { plan, .. } => plan,
+        };
+        self.print(&look, plan)?;
+        match (&stored, self.args.apply) {
+            (Kept::Stored(stored), true) => self.confirm_and_apply(&look, stored),
+            _ => self.end_of_plan(&look, &stored),
+        }
+    }
+
+    /// Carries out a stored plan that was shown before.
+    fn apply_stored(&mut self, stored: &StoredPlan) -> Result<Exit, CliError> {
+        let look = self.look_for(&stored.plan)?;
+        check_down(&look)?;
+        check_version(&look, &stored.plan)?;
+        let mut run = look.run_line(self.context, "recover", Reading::AsBoot);
+        run.kafka_version = stored.plan.kafka_version.to_string();
+        run.version_source.clone_from(&stored.plan.version_source);
+        run.now = stored.plan.now.rfc3339();
+        self.with_report(|report| Ok(report.run(&run)?))?;
+        self.print(&look, &stored.plan)?;
+        self.apply(&look, stored, Confirmed::ByHash)
+    }
+
+    /// Finds the broker of a stored plan; its log dirs alone, if the search gives others.
+    fn look_for(&self, plan: &RecoveryPlan) -> Result<Look, CliError> {
+        let dirs: Vec<PathBuf> = plan.log_dirs.iter().map(|dir| dir.path.clone()).collect();
+        let settings = &self.context.settings;
+        let named = settings.config.is_some() || settings.log_dirs.is_some();
+        match Look::open(self.context, BesideBroker::StructureOnly) {
+            Ok(look) if look.log_dirs == dirs => Ok(look),
+            Err(error) if named => Err(error),
+            Ok(look) if named => Err(CliError::refused("the plan is for other log dirs")
+                .hint(format!("Its log dirs: {}", join(&dirs)))
+                .hint(format!("Named now: {}", join(&look.log_dirs)))),
+            _ => {
+                let source = Source::Flag { name: "--yes" };
+                let broker = BrokerConfig::of_log_dirs(Sourced::new(dirs, source));
+                Look::of(
+                    self.context,
+                    Candidate::new("the plan's log dirs", broker),
+                    BesideBroker::StructureOnly,
+                )
+            }
+        }
+    }
+
+    /// Returns what the plan is asked for.
+    fn spec(&self, look: &Look) -> Result<PlanSpec, CliError> {
+        let mut spec = look.spec(self.context);
+        spec.reading = Reading::AsBoot;
+        spec.hand_over = match self.args.hand_over.unwrap_or_default() {
+            HandOverArg::None => HandOver::None,
+            HandOverArg::Verify => HandOver::Verify,
+            HandOverArg::Clean => HandOver::Clean,
+        };
+        spec.quarantine = self.quarantine(look)?;
+        spec.selection = super::scan::select(&self.args.partition);
+        if self.args.like_kafka {
+            spec.like_kafka = LikeKafka::Always;
+        }
+        spec.state_dir = look::overflow_dir(self.context);
+        Ok(spec)
+    }
+
+    /// Returns where cut bytes go.
+    fn quarantine(&self, look: &Look) -> Result<Option<PathBuf>, CliError> {
+        let place = match &self.context.settings.quarantine {
+            Some(place) => place.clone(),
+            None => match &self.context.settings.state_dir {
+                Some(dir) => dir
+                    .clone()
+                    .map(|dir| Quarantine::Dir(dir.join("quarantine"))),
+                None => return Ok(None),
+            },
+        };
+        let Quarantine::Dir(dir) = place.value else {
+            return Ok(None);
+        };
+        let dir = std::path::absolute(&dir).unwrap_or(dir);
+        check_state_dir(&Sourced::new(dir.clone(), place.source), &look.log_dirs)?;
+        Ok(Some(dir))
+    }
+
+    /// Keeps the plan under its hash, so that `--yes HASH` can name it.
+    fn store(&self, made: crate::engine::MadePlan) -> Result<Kept, CliError> {
+        let state_dir = match &self.context.settings.state_dir {
+            Some(dir) if self.context.forbidden().is_none() && is_writable(&dir.value) => dir,
+            _ => {
+                let hash = made.hash();
+                return Ok(Kept::Shown {
+                    plan: Box::new(made.plan),
+                    hash,
+                });
+            }
+        };
+        Ok(Kept::Stored(PlanStore::new(&state_dir.value).save(made)?))
+    }
+
+    fn confirm_and_apply(&mut self, look: &Look, stored: &StoredPlan) -> Result<Exit, CliError> {
+        if !has_work(&stored.plan) {
+            let exit = if is_whole(look, &stored.plan) {
+                Exit::Ok
+            } else {
+                Exit::Findings
+            };
+            return self.end(
+                &stored.plan,
+                &Summary {
+                    plan: Some(stored.hash.clone()),
+                    stored: true,
+                    exit,
+                    ..Summary::of_nothing()
+                },
+            );
+        }
+        if self.args.yes_to_all {
+            return self.apply(look, stored, Confirmed::YesToAll);
+        }
+        self.out.flush()?;
+        confirm::ask(&stored.plan, &self.context.host)?;
+        self.apply(look, stored, Confirmed::Typed)
+    }
+
+    fn apply(
+        &mut self,
+        look: &Look,
+        stored: &StoredPlan,
+        confirmed: Confirmed,
+    ) -> Result<Exit, CliError> {
+        self.out.flush()?;
+        let state_dir = self.context.state_dir()?.value.clone();
+        let request = ApplyRequest {
+            state_dir: &std::path::absolute(&state_dir).unwrap_or(state_dir),
+            log_dirs: &look.log_dirs,
+            confirmed,
+            threads: self
+                .context
+                .settings
+                .threads
+                .as_ref()
+                .map(|threads| threads.value.get()),
+        };
+        let applied = apply(&request, stored, |line| self.progress_line(line))?;
+        let exit = match applied.exit {
+            Exit::Ok if !is_whole(look, &stored.plan) => Exit::Findings,
+            exit => exit,
+        };
+        let plan = &stored.plan;
+        self.with_report(|report| {
+            write_plan(report, plan, Parts::Partitions, &|dir, log| {
+                applied.reached(dir, log)
+            })?;
+            Ok(())
+        })?;
+        if let Some(unit) = &look.candidate.unit {
+            self.note(&format!(
+                "then: systemctl unmask --runtime {unit}; systemctl start {unit}"
+            ))?;
+        }
+        self.end(
+            plan,
+            &Summary {
+                plan: Some(stored.hash.clone()),
+                stored: true,
+                exit,
+                job: Some(applied.job),
+                cause: applied.cause,
+            },
+        )
+    }
+
+    /// Prints what was found and planned.
+    fn print(&mut self, look: &Look, plan: &RecoveryPlan) -> Result<(), CliError> {
+        let missing: Vec<String> = look::missing(&self.args.partition, plan)
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        if !missing.is_empty() {
+            return Err(
+                CliError::usage(format!("no log dir holds {}", missing.join(", ")))
+                    .hint("krescue scan lists the partitions there are."),
+            );
+        }
+        let parts = if self.args.apply && self.args.json {
+            Parts::Steps
+        } else {
+            Parts::All(Detail::Steps)
+        };
+        self.with_report(|report| {
+            for (dir, finding) in look.findings() {
+                report.finding(dir.as_deref(), None, &finding)?;
+            }
+            write_plan(report, plan, parts, &|_, _| Reached::Planned)?;
+            Ok(())
+        })?;
+        if let Some(unit) = &look.candidate.unit {
+            self.note(&format!(
+                "{unit} would start the broker meanwhile; hold it with: systemctl mask --runtime {unit}"
+            ))?;
+        }
+        if let Some(warning) = self
+            .context
+            .settings
+            .state_dir
+            .as_ref()
+            .and_then(|dir| crate::settings::state_dir_warning(&dir.value))
+        {
+            self.note(&format!("warning: {warning}"))?;
+        }
+        Ok(())
+    }
+
+    /// Ends a run that only looked.
+    fn end_of_plan(&mut self, look: &Look, kept: &Kept) -> Result<Exit, CliError> {
+        let (plan, hash, stored) = match kept {
+            Kept::Stored(stored) => (&stored.plan, &stored.hash, true),
+            Kept::Shown { plan, hash } => (&**plan, hash, false),
+        };
+        let dirs = plan.log_dirs.iter().flat_map(|dir| &dir.findings);
+        let logs = plan.partitions().flat_map(|log| &log.findings);
+        let quiet =
+            is_whole(look, plan) && !has_steps(plan) && !look::beyond_routine(dirs.chain(logs));
+        let exit = if quiet { Exit::Ok } else { Exit::Findings };
+        let exit = self.end(
+            plan,
+            &Summary {
+                plan: Some(hash.clone()),
+                stored,
+                exit,
+                ..Summary::of_nothing()
+            },
+        )?;
+        if has_work(plan) && stored {
+            let short = hash.get(..8).unwrap_or(hash);
+            self.note(&format!(
+                "carry it out: krescue recover --apply --yes {short}"
+            ))?;
+        }
+        Ok(exit)
+    }
+
+    fn end(&mut self, plan: &RecoveryPlan, summary: &Summary) -> Result<Exit, CliError> {
+        let exit = summary.exit;
+        if let (Exit::Refused | Exit::Failed | Exit::Stopped, Some(cause)) = (exit, &summary.cause)
+        {
+            let error = CliError::new(exit, cause.clone());
+            let _ = error.write(&mut std::io::stderr().lock());
+        }
+        self.with_report(|report| Ok(report.summary(plan, summary)?))?;
+        Ok(exit)
+    }
+
+    fn note(&mut self, text: &str) -> Result<(), CliError> {
+        self.with_report(|report| Ok(report.note(text)?))
+    }
+
+    fn progress_line(&mut self, line: ProgressLine) -> Result<(), CliError> {
+        if self.args.json {
+            JsonReport::new(self.out).line(&Line::Progress(line))?;
+        }
+        Ok(())
+    }
+
+    fn with_report(
+        &mut self,
+        f: impl FnOnce(&mut dyn Report) -> Result<(), CliError>,
+    ) -> Result<(), CliError> {
+        if self.args.json {
+            f(&mut JsonReport::new(self.out))
+        } else {
+            f(&mut TextReport::new(self.out))
+        }
+    }
+}
+
+/// A plan that was shown.
+enum Kept {
+    /// In the store.
+    Stored(StoredPlan),
+    /// Not stored: nothing may be written, or there is no state dir.
+    Shown {
+        /// The plan.
+        plan: Box<RecoveryPlan>,
+        /// Its hash.
+        hash: String,
+    },
+}
+
+/// Refuses an apply over a living broker or with a release that nobody is sure of.
+fn check_target(look: &Look) -> Result<(), CliError> {
+    check_down(look)?;
+    if look.version.basis == VersionBasis::Assumed {
+        return Err(version_refused(&look.version.source));
+    }
+    check_compared(look.version.version, &look.version.source)
+}
+
+/// Refuses a stored plan whose release nobody is sure of. The same plan may have been made twice, the release being
+/// guessed once and named once: so what is known now counts too.
+fn check_version(look: &Look, plan: &RecoveryPlan) -> Result<(), CliError> {
+    let sure =
+        look.version.basis != VersionBasis::Assumed && look.version.version == plan.kafka_version;
+    if !sure && plan.version_source.contains(NOT_DETECTED) {
+        return Err(version_refused(&plan.version_source));
+    }
+    check_compared(plan.kafka_version, &plan.version_source)
+}
+
+/// Refuses a release that recovery was not compared with.
+fn check_compared(version: KafkaVersion, source: &str) -> Result<(), CliError> {
+    if version.is_compared() {
+        return Ok(());
+    }
+    Err(CliError::refused(format!(
+        "Kafka {version} ({source}) is outside of what krescue was compared with (3.7 to 4.4)"
+    ))
+    .hint("Recovering with another release's rules is a choice: --kafka-version V."))
+}
+
+fn version_refused(source: &str) -> CliError {
+    CliError::refused(format!(
+        "the broker's Kafka release is not known ({source})"
+    ))
+    .hint("Name the release that will boot: --kafka-version V (3.7 to 4.4).")
+}
+
+/// Refuses over a living broker.
+fn check_down(look: &Look) -> Result<(), CliError> {
+    match &look.presence {
+        Presence::Down => Ok(()),
+        Presence::Running { how, .. } => {
+            let stop = match &look.candidate.unit {
+                Some(unit) => {
+                    format!("Stop it first: systemctl mask --runtime {unit}; systemctl stop {unit}")
+                }
+                None => "Stop it first, and whatever would start it again.".to_owned(),
+            };
+            Err(CliError::refused(format!("a living broker: {how}"))
+                .hint(stop)
+                .hint("krescue scan looks beside it."))
+        }
+        Presence::Unknown { why } => Err(CliError::refused(format!(
+            "it cannot be told whether a broker lives on these log dirs: {why}"
+        ))
+        .hint("Run krescue as root or as the broker's user.")),
+    }
+}
+
+/// Says whether every log that was selected, and every log dir, comes to its planned end.
+fn is_whole(look: &Look, plan: &RecoveryPlan) -> bool {
+    look.broken.is_empty()
+        && !plan
+            .partitions()
+            .any(|log| super::scan::is_left(&log.verdict))
+        && plan
+            .log_dirs
+            .iter()
+            .all(|dir| dir.hand_over == plan.hand_over)
+}
+
+fn has_steps(plan: &RecoveryPlan) -> bool {
+    plan.partitions()
+        .any(|log| log.verdict.is_applied() && !log.steps.is_empty())
+}
+
+/// Says whether an apply would do anything.
+fn has_work(plan: &RecoveryPlan) -> bool {
+    has_steps(plan)
+        || plan
+            .log_dirs
+            .iter()
+            .any(|dir| dir.recovery_points.is_some() || dir.hand_over == HandOver::Clean)
+}
+
+fn join(dirs: &[PathBuf]) -> String {
+    let names: Vec<String> = dirs
+        .iter()
+        .map(|dir: &PathBuf| look::display(Path::new(dir)))
+        .collect();
+    names.join(",")
+}

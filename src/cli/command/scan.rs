@@ -1,0 +1,115 @@
+//! `scan`: every log's batches, checksums and indexes; nothing is changed.
+
+use std::io::Write;
+
+use crate::cli::args::ScanArgs;
+use crate::cli::look::{self, BesideBroker, Look};
+use crate::cli::report::{
+    Detail, JsonReport, Line, Parts, Reached, Report, Summary, TextReport, write_plan,
+};
+use crate::cli::target::Presence;
+use crate::cli::{CliError, Context, Exit};
+use crate::engine::Reading;
+use crate::plan::{RecoveryPlan, Verdict};
+
+/// Runs `scan`.
+pub(in crate::cli) fn scan(
+    context: &Context,
+    args: &ScanArgs,
+    out: &mut dyn Write,
+) -> Result<Exit, CliError> {
+    let beside = if args.read_batches {
+        BesideBroker::ReadBatches
+    } else {
+        BesideBroker::StructureOnly
+    };
+    let look = Look::open(context, beside)?;
+    let alone = look.presence == Presence::Down;
+    let reading = if args.structure || !(alone || args.read_batches) {
+        Reading::Structure
+    } else {
+        Reading::Everything
+    };
+    let mut spec = look.spec(context);
+    spec.reading = reading;
+    spec.state_dir = look::overflow_dir(context);
+    spec.selection = select(&args.partition);
+    let run = look.run_line(context, "scan", reading);
+    if args.json {
+        let mut report = JsonReport::new(out);
+        report.run(&run)?;
+        let made = look::make_plan(spec, |line| Ok(report.line(&Line::Progress(line))?))?;
+        finish(&look, args, &made.plan, &mut report)
+    } else {
+        let made = look::make_plan(spec, |_| Ok(()))?;
+        let mut report = TextReport::new(out);
+        report.run(&run)?;
+        if let Presence::Running { how, .. } | Presence::Unknown { why: how } = &look.presence {
+            report.note(&match reading {
+                Reading::Structure if !args.structure => format!(
+                    "{how}: only names, sizes and checkpoints were read. --read-batches reads batches beside it, at {}/s.",
+                    crate::app::text::bytes(context.settings.live_read_rate.value)
+                ),
+                _ => how.clone(),
+            })?;
+        }
+        finish(&look, args, &made.plan, &mut report)
+    }
+}
+
+/// Returns the selection that the engine takes.
+pub(super) fn select(
+    partitions: &[crate::terms::TopicPartition],
+) -> Option<std::collections::BTreeSet<crate::terms::TopicPartition>> {
+    (!partitions.is_empty()).then(|| partitions.iter().cloned().collect())
+}
+
+/// Prints the plan as what was found, and decides the exit.
+fn finish(
+    look: &Look,
+    args: &ScanArgs,
+    plan: &RecoveryPlan,
+    report: &mut dyn Report,
+) -> Result<Exit, CliError> {
+    let host_findings = look.findings();
+    for (dir, finding) in &host_findings {
+        report.finding(dir.as_deref(), None, finding)?;
+    }
+    write_plan(report, plan, Parts::All(Detail::Segments), &|_, _| {
+        Reached::Planned
+    })?;
+    let missing = look::missing(&args.partition, plan);
+    for tp in &missing {
+        report.note(&format!("no log dir holds {tp}"))?;
+    }
+    let found = look::beyond_routine(
+        host_findings
+            .iter()
+            .map(|(_, finding)| finding)
+            .chain(plan.log_dirs.iter().flat_map(|dir| &dir.findings))
+            .chain(plan.partitions().flat_map(|log| &log.findings)),
+    );
+    let exit = if found || !missing.is_empty() || plan.partitions().any(|log| is_left(&log.verdict))
+    {
+        Exit::Findings
+    } else {
+        Exit::Ok
+    };
+    let summary = Summary {
+        exit,
+        ..Summary::of_nothing()
+    };
+    report.summary(plan, &summary)?;
+    Ok(exit)
+}
+
+/// Says whether a log is one that `recover` would leave as it is.
+pub(super) fn is_left(verdict: &Verdict) -> bool {
+    match verdict {
+        Verdict::Nothing | Verdict::Recover | Verdict::Skipped { .. } => false,
+        Verdict::Ask(ask) => !ask.accepted,
+        Verdict::Refused { .. } | Verdict::NotSupportedYet { .. } | Verdict::Unreadable { .. } => {
+            true
+        }
+    }
+}

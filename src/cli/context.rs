@@ -1,0 +1,85 @@
+//! What every command needs: settings, clock, host.
+
+use std::path::{Path, PathBuf};
+
+use super::args::GlobalArgs;
+use super::{CliError, clock};
+use crate::settings::{Flags, SYSTEM_FILE, Settings, Sourced};
+use crate::terms::Timestamp;
+
+/// The settings of this run and where it runs.
+#[derive(Debug, Clone)]
+pub struct Context {
+    /// All settings with their sources.
+    pub settings: Settings,
+    /// The clock for verdicts and producer expiry.
+    pub now: Timestamp,
+    /// Whether `now` was given; else it is the wall clock at the start.
+    pub now_given: bool,
+    /// The host's name.
+    pub host: String,
+}
+
+impl Context {
+    /// Reads the settings; `flags` are those of the command.
+    ///
+    /// # Errors
+    ///
+    /// A settings file or a value that cannot be used.
+    pub fn read(global: &GlobalArgs, flags: Flags) -> Result<Self, CliError> {
+        let mut switches = flags.switches;
+        for (on, name) in [
+            (global.read_only, "--read-only"),
+            (global.allow_write, "--allow-write"),
+            (global.ascii, "--ascii"),
+        ] {
+            if on {
+                switches.push(name);
+            }
+        }
+        let flags = Flags {
+            config: global.config.clone(),
+            log_dirs: global.log_dirs.clone(),
+            kafka_version: global.kafka_version,
+            topic_config: global.topic_config.clone(),
+            state_dir: global.state_dir.clone(),
+            threads: global.threads,
+            switches,
+            ..flags
+        };
+        let settings = Settings::read(Path::new(SYSTEM_FILE), std::env::vars_os(), &flags)?;
+        Ok(Self {
+            settings,
+            now: global.now.unwrap_or_else(clock::now),
+            now_given: global.now.is_some(),
+            host: host_name(),
+        })
+    }
+
+    /// Returns the state dir.
+    ///
+    /// # Errors
+    ///
+    /// Nobody named one, and no usual place can be had.
+    pub fn state_dir(&self) -> Result<&Sourced<PathBuf>, CliError> {
+        let dir = self.settings.state_dir.as_ref();
+        Ok(dir.ok_or(crate::settings::SettingsError::NoStateDir)?)
+    }
+
+    /// Returns why this session may change nothing, if so.
+    pub fn forbidden(&self) -> Option<String> {
+        let read_only = &self.settings.read_only;
+        read_only
+            .value
+            .then(|| format!("this session is read-only ({})", read_only.source))
+    }
+}
+
+/// Returns the host's name, `?` where it cannot be told.
+fn host_name() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/hostname")
+        .map(|name| name.trim().to_owned())
+        .ok()
+        .filter(|name| !name.is_empty())
+        .unwrap_or_else(|| "?".to_owned())
+}

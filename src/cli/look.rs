@@ -1,0 +1,244 @@
+//! What is known before a plan is made: broker, log dirs, release, topics' settings, who uses the dirs.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Duration;
+
+use super::report::{ProgressReport, RunLine};
+use super::target::{
+    Candidate, Identity, Presence, TopicSettings, VersionChoice, choose_version, find_candidates,
+    only_candidate, presence_of, topic_settings,
+};
+use super::{CliError, Context};
+use crate::engine::{Beside, MadePlan, PlanSpec, Reading, start_plan};
+use crate::log::{Finding, FindingCode, Severity};
+use crate::settings::{SettingsError, check_log_dirs};
+use crate::terms::TopicPartition;
+
+/// How often the counters are looked at.
+const TICK: Duration = Duration::from_millis(50);
+
+/// A broker whose log dirs were looked at by name.
+#[derive(Debug)]
+pub struct Look {
+    /// The broker.
+    pub candidate: Candidate,
+    /// Who its log dirs say they belong to.
+    pub identity: Identity,
+    /// Its log dirs that can be looked at.
+    pub log_dirs: Vec<PathBuf>,
+    /// What is wrong with the others.
+    pub broken: Vec<SettingsError>,
+    /// Who uses the log dirs.
+    pub presence: Presence,
+    /// The release whose boot is planned for.
+    pub version: VersionChoice,
+    /// The topics' settings.
+    pub topics: TopicSettings,
+}
+
+/// Whether batches may be read beside a living broker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BesideBroker {
+    /// Names, sizes and checkpoints only.
+    StructureOnly,
+    /// Batches too, as slowly as the settings say.
+    ReadBatches,
+}
+
+impl Look {
+    /// Finds the broker and looks at its log dirs' names, sizes and locks.
+    ///
+    /// # Errors
+    ///
+    /// No broker or several; a configuration or a log dir that cannot be used.
+    pub fn open(context: &Context, beside: BesideBroker) -> Result<Self, CliError> {
+        let found = find_candidates(context)?;
+        Self::of(context, only_candidate(found)?, beside)
+    }
+
+    /// Looks at the log dirs of a broker that was chosen.
+    ///
+    /// # Errors
+    ///
+    /// A log dir that cannot be used, if there is no other; a file of topic overrides that cannot be used.
+    pub fn of(
+        context: &Context,
+        candidate: Candidate,
+        beside: BesideBroker,
+    ) -> Result<Self, CliError> {
+        let checked = check_log_dirs(&candidate.broker.log_dirs)?;
+        let mut broken = checked.broken;
+        if checked.usable.is_empty() && !broken.is_empty() {
+            return Err(broken.swap_remove(0).into());
+        }
+        if let Some(state_dir) = &context.settings.state_dir {
+            crate::settings::check_state_dir(state_dir, &checked.usable)?;
+        }
+        let presence = presence_of(&candidate, &checked.usable);
+        let may_read = presence == Presence::Down || beside == BesideBroker::ReadBatches;
+        let topics = topic_settings(&context.settings, &candidate, &checked.usable, may_read)?;
+        let version = choose_version(&context.settings, &candidate, topics.metadata_version);
+        Ok(Self {
+            candidate,
+            identity: Identity::read(&checked.usable),
+            log_dirs: checked.usable,
+            broken,
+            presence,
+            version,
+            topics,
+        })
+    }
+
+    /// Returns what was seen beside log dirs and logs.
+    pub fn findings(&self) -> Vec<(Option<PathBuf>, Finding)> {
+        let broken = self.broken.iter().map(|error| {
+            let (dir, text) = broken_dir(error);
+            let finding = Finding::new(FindingCode::LogDir, Severity::Fatal, text)
+                .next("Mount or repair it, or take it out of log.dirs; the other log dirs are looked at without it.");
+            (dir, finding)
+        });
+        let topics = self
+            .topics
+            .findings
+            .iter()
+            .cloned()
+            .map(|finding| (None, finding));
+        broken.chain(topics).collect()
+    }
+
+    /// Returns a plan's inputs that come from here; the rest is the command's.
+    pub fn spec(&self, context: &Context) -> PlanSpec {
+        let mut spec = PlanSpec::new(self.log_dirs.clone(), self.version.version, context.now);
+        spec.version_source.clone_from(&self.version.source);
+        spec.producer_id_expiration_ms = self.candidate.broker.producer_id_expiration_ms.value;
+        spec.topic_configs = self.topics.lookup();
+        spec.threads = context
+            .settings
+            .threads
+            .as_ref()
+            .map(|threads| threads.value);
+        spec.beside = match self.presence {
+            Presence::Down => Beside::Nobody,
+            Presence::Running { .. } | Presence::Unknown { .. } => Beside::LiveBroker {
+                bytes_per_second: Some(context.settings.live_read_rate.value),
+            },
+        };
+        spec
+    }
+
+    /// Returns the first line of a report.
+    pub(super) fn run_line(
+        &self,
+        context: &Context,
+        command: &'static str,
+        reading: Reading,
+    ) -> RunLine {
+        let broker = &self.candidate.broker;
+        RunLine {
+            schema: 1,
+            krescue_version: env!("CARGO_PKG_VERSION"),
+            command,
+            kafka_version: self.version.version.to_string(),
+            version_source: self.version.source.clone(),
+            now: context.now.rfc3339(),
+            host: context.host.clone(),
+            node_id: broker
+                .node_id
+                .as_ref()
+                .map(|id| id.value)
+                .or(self.identity.node_id),
+            cluster_id: self.identity.cluster_id.clone(),
+            config: broker.path.as_ref().map(|path| path.display().to_string()),
+            found_by: self.candidate.found_by.clone(),
+            log_dirs: broker
+                .log_dirs
+                .value
+                .iter()
+                .map(|dir| dir.display().to_string())
+                .collect(),
+            broker: self.presence.word(),
+            pid: self.presence.pid().or(self.candidate.pid),
+            unit: self.candidate.unit.clone(),
+            reading: match reading {
+                Reading::Structure => "structure",
+                Reading::AsBoot => "as_boot",
+                Reading::Everything => "everything",
+            },
+        }
+    }
+}
+
+/// Returns the dir that an error is about, and the error as a sentence.
+pub(super) fn broken_dir(error: &SettingsError) -> (Option<PathBuf>, String) {
+    let dir = match error {
+        SettingsError::LogDirMissing { path, .. }
+        | SettingsError::LogDirDangling { path, .. }
+        | SettingsError::LogDirNoDirectory { path, .. }
+        | SettingsError::LogDirUnreadable { path, .. }
+        | SettingsError::LogDirIsPartition { path, .. } => Some(path.clone()),
+        _ => None,
+    };
+    let text = match std::error::Error::source(error) {
+        Some(cause) => format!("{error}: {cause}"),
+        None => error.to_string(),
+    };
+    (dir, text)
+}
+
+/// Makes a plan and shows how far it is; `on_line` gets the counters every 10 s, or more often on a terminal.
+///
+/// # Errors
+///
+/// The engine's.
+pub(super) fn make_plan(
+    spec: PlanSpec,
+    mut on_line: impl FnMut(super::report::ProgressLine) -> Result<(), CliError>,
+) -> Result<MadePlan, CliError> {
+    let handle = start_plan(spec)?;
+    let mut progress = ProgressReport::start();
+    while !handle.is_finished() {
+        // What is found is told from the finished plan, in order; an event only wakes this loop.
+        if let Err(RecvTimeoutError::Disconnected) = handle.events().recv_timeout(TICK) {
+            break;
+        }
+        if let Some(line) = progress.tick(&handle.progress()) {
+            on_line(line)?;
+        }
+    }
+    progress.end();
+    Ok(handle.join()?)
+}
+
+/// Says whether what was found goes beyond what every crash leaves.
+pub(super) fn beyond_routine<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> bool {
+    findings
+        .into_iter()
+        .any(|finding| finding.severity > Severity::Routine)
+}
+
+/// Returns the selected partitions that lie in none of the log dirs.
+pub(super) fn missing<'a>(
+    wanted: &'a [TopicPartition],
+    plan: &crate::plan::RecoveryPlan,
+) -> Vec<&'a TopicPartition> {
+    wanted
+        .iter()
+        .filter(|tp| {
+            !plan
+                .partitions()
+                .any(|log| log.topic_partition.as_ref() == Some(tp))
+        })
+        .collect()
+}
+
+/// Returns where engine contents may overflow to: the state dir, if it can be written.
+pub(super) fn overflow_dir(context: &Context) -> Option<PathBuf> {
+    let dir = &context.settings.state_dir.as_ref()?.value;
+    crate::settings::is_writable(dir).then(|| dir.clone())
+}
+
+/// Returns a log dir's path as text.
+pub(super) fn display(path: &Path) -> String {
+    path.display().to_string()
+}

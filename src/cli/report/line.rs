@@ -1,0 +1,283 @@
+//! The JSON lines, one struct a kind. Field names are a contract; an unknown value is `null`.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::log::{FindingCode, Severity};
+use crate::plan::{Class, HandOver, StopState};
+use crate::terms::Timestamp;
+
+/// One line.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub(crate) enum Line<'a> {
+    /// The first line of a run.
+    Run(&'a RunLine),
+    /// A log dir.
+    LogDir(LogDirLine),
+    /// A partition dir.
+    Partition(Box<PartitionLine<'a>>),
+    /// A segment.
+    Segment(SegmentLine<'a>),
+    /// A finding.
+    Finding(FindingLine<'a>),
+    /// A step.
+    Step(StepLine<'a>),
+    /// Counters.
+    Progress(ProgressLine),
+    /// A job of the state dir.
+    Job(JobLine),
+    /// The last line of a run.
+    Summary(SummaryLine<'a>),
+    /// The state of a broker's log dirs, alone.
+    Status(Box<StatusLine>),
+}
+
+/// The run: what is looked at, and as what.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct RunLine {
+    /// The layout of these lines.
+    pub(crate) schema: u32,
+    pub(crate) krescue_version: &'static str,
+    pub(crate) command: &'static str,
+    pub(crate) kafka_version: String,
+    pub(crate) version_source: String,
+    /// RFC 3339.
+    pub(crate) now: String,
+    pub(crate) host: String,
+    pub(crate) node_id: Option<i32>,
+    pub(crate) cluster_id: Option<String>,
+    /// The broker's `server.properties`.
+    pub(crate) config: Option<String>,
+    /// How the broker was found.
+    pub(crate) found_by: String,
+    pub(crate) log_dirs: Vec<String>,
+    /// `running`, `down` or `unknown`.
+    pub(crate) broker: &'static str,
+    pub(crate) pid: Option<u32>,
+    /// The unit that would start the broker.
+    pub(crate) unit: Option<String>,
+    /// `everything`, `as_boot` or `structure`.
+    pub(crate) reading: &'static str,
+}
+
+/// A log dir.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct LogDirLine {
+    pub(crate) dir: String,
+    pub(crate) state: StopState,
+    pub(crate) hand_over: HandOver,
+    pub(crate) removes_marker: bool,
+    pub(crate) logs: u64,
+    pub(crate) segments: u64,
+    pub(crate) bytes: u64,
+    /// Bytes that a boot reads in full.
+    pub(crate) scan_bytes: u64,
+}
+
+/// A partition dir.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct PartitionLine<'a> {
+    pub(crate) dir: String,
+    pub(crate) dir_name: &'a str,
+    pub(crate) topic: Option<&'a str>,
+    pub(crate) partition: Option<i32>,
+    pub(crate) verdict: &'static str,
+    /// Why it is left as it is.
+    pub(crate) cause: Option<String>,
+    /// Whether it reached its planned end; `null` where nothing was applied.
+    pub(crate) applied: Option<bool>,
+    /// Once the plan is carried out.
+    pub(crate) log_start_offset: Option<i64>,
+    /// Once the plan is carried out; exclusive.
+    pub(crate) log_end_offset: Option<i64>,
+    pub(crate) recovery_point: Option<i64>,
+    pub(crate) high_watermark: Option<i64>,
+    pub(crate) segments: u64,
+    pub(crate) bytes: u64,
+    pub(crate) scan_bytes: u64,
+    /// Of good batches; for an ASK what Kafka's way would cost.
+    pub(crate) lost_bytes: u64,
+    pub(crate) lost_records: Option<u64>,
+    pub(crate) lost_segments: u64,
+    pub(crate) steps: u64,
+}
+
+/// A segment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct SegmentLine<'a> {
+    pub(crate) dir: String,
+    pub(crate) topic: Option<&'a str>,
+    pub(crate) partition: Option<i32>,
+    pub(crate) dir_name: &'a str,
+    pub(crate) base_offset: i64,
+    /// Exclusive.
+    pub(crate) next_offset: Option<i64>,
+    pub(crate) bytes: u64,
+    /// Bytes on the volume.
+    pub(crate) allocated: Option<u64>,
+    /// Up to the end of the last good batch.
+    pub(crate) valid_bytes: Option<u64>,
+    pub(crate) batches: Option<u64>,
+    pub(crate) records: Option<u64>,
+    /// RFC 3339.
+    pub(crate) largest_timestamp: Option<String>,
+    /// Whether a boot reads it in full.
+    pub(crate) scanned: bool,
+    /// What retention does with it; `null` as long as nobody asks.
+    pub(crate) verdict: Option<&'static str>,
+    pub(crate) reason: Option<&'static str>,
+}
+
+/// A finding.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct FindingLine<'a> {
+    pub(crate) code: FindingCode,
+    pub(crate) severity: Severity,
+    pub(crate) dir: Option<String>,
+    /// The partition dir's name; `null` for the log dir itself.
+    pub(crate) partition: Option<&'a str>,
+    pub(crate) file: Option<&'a str>,
+    pub(crate) position: Option<u64>,
+    pub(crate) offset: Option<i64>,
+    pub(crate) lost_bytes: u64,
+    pub(crate) lost_records: Option<u64>,
+    pub(crate) text: &'a str,
+    pub(crate) next: &'a str,
+}
+
+/// A step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct StepLine<'a> {
+    pub(crate) dir: String,
+    /// The partition dir's name.
+    pub(crate) partition: &'a str,
+    pub(crate) file: &'a str,
+    pub(crate) action: &'static str,
+    /// The length before, where the file exists.
+    pub(crate) from: Option<u64>,
+    /// The length after, where the file goes on to exist.
+    pub(crate) to: Option<u64>,
+    pub(crate) new_name: Option<&'a str>,
+    /// Whether bytes go to the quarantine.
+    pub(crate) quarantine: bool,
+    pub(crate) reason: &'a str,
+}
+
+/// Counters.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct ProgressLine {
+    pub(crate) job: Option<String>,
+    pub(crate) phase: crate::engine::Phase,
+    pub(crate) bytes_done: u64,
+    pub(crate) bytes_total: u64,
+    pub(crate) logs_done: u64,
+    pub(crate) logs_total: u64,
+    pub(crate) steps_done: u64,
+    pub(crate) steps_total: u64,
+    pub(crate) bytes_per_s: Option<u64>,
+    /// RFC 3339.
+    pub(crate) end_time: Option<String>,
+}
+
+/// A job of the state dir.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct JobLine {
+    pub(crate) id: String,
+    /// `running`, `done`, `done_but_left`, `refused`, `stopped`, `failed` or `killed`.
+    pub(crate) state: &'static str,
+    pub(crate) cause: Option<String>,
+    pub(crate) plan: String,
+    /// RFC 3339.
+    pub(crate) started: String,
+    pub(crate) who: String,
+    /// How the plan was confirmed.
+    pub(crate) confirmed: crate::engine::Confirmed,
+}
+
+/// The end of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct SummaryLine<'a> {
+    /// The plan's hash.
+    pub(crate) plan: Option<&'a str>,
+    /// Whether `--yes HASH` can name it.
+    pub(crate) stored: bool,
+    pub(crate) class: Option<Class>,
+    pub(crate) exit: u8,
+    pub(crate) job: Option<&'a str>,
+    pub(crate) cause: Option<&'a str>,
+    /// Absent where nothing was planned.
+    #[serde(flatten)]
+    pub(crate) totals: Option<Totals>,
+}
+
+/// What a plan amounts to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Totals {
+    pub(crate) logs: u64,
+    pub(crate) bytes: u64,
+    pub(crate) scan_bytes: u64,
+    pub(crate) steps: u64,
+    pub(crate) findings: u64,
+    pub(crate) changed: u64,
+    pub(crate) ask: u64,
+    pub(crate) refused: u64,
+    pub(crate) not_supported_yet: u64,
+    pub(crate) unreadable: u64,
+    pub(crate) skipped: u64,
+    pub(crate) cut_bytes: u64,
+    pub(crate) lost_bytes: u64,
+    pub(crate) lost_records: Option<u64>,
+    pub(crate) quarantine_bytes: u64,
+}
+
+/// The state of a broker's log dirs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct StatusLine {
+    #[serde(flatten)]
+    pub(crate) run: RunLine,
+    /// The situation as a sentence.
+    pub(crate) situation: String,
+    pub(crate) logs: u64,
+    pub(crate) segments: u64,
+    pub(crate) bytes: u64,
+    /// Bytes that a boot reads in full.
+    pub(crate) scan_bytes: u64,
+    pub(crate) findings: u64,
+    pub(crate) dirs: Vec<StatusLogDir>,
+    pub(crate) running_jobs: Vec<String>,
+    pub(crate) exit: u8,
+}
+
+/// A log dir in a status.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct StatusLogDir {
+    pub(crate) dir: String,
+    /// `clean`, `unclean` or `unreadable`.
+    pub(crate) state: &'static str,
+    pub(crate) logs: Option<u64>,
+    pub(crate) segments: Option<u64>,
+    pub(crate) bytes: Option<u64>,
+    pub(crate) scan_bytes: Option<u64>,
+    /// Why it cannot be read.
+    pub(crate) cause: Option<String>,
+}
+
+/// Returns a time as RFC 3339; `None` for Kafka's "none".
+pub(crate) fn time(time: Timestamp) -> Option<String> {
+    (time != Timestamp::NONE).then(|| time.rfc3339())
+}
+
+/// Returns a path as text; bytes that are not UTF-8 become U+FFFD.
+pub(crate) fn path(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// Returns the name of a stop state.
+pub(crate) fn state_name(stop: StopState) -> &'static str {
+    match stop {
+        StopState::Clean => "clean",
+        StopState::Unclean => "unclean",
+    }
+}

@@ -1,0 +1,146 @@
+//! What a command prints: text for people, JSON lines for programs, progress on the standard error.
+
+mod json;
+mod line;
+mod progress;
+mod text;
+
+pub(super) use json::{JsonReport, log_bytes};
+pub(super) use line::{
+    JobLine, Line, ProgressLine, RunLine, StatusLine, StatusLogDir, state_name, time,
+};
+pub(super) use progress::ProgressReport;
+pub(super) use text::TextReport;
+
+use std::io;
+use std::path::Path;
+
+use super::Exit;
+use crate::log::Finding;
+use crate::plan::{LogDirPlan, PartitionPlan, RecoveryPlan, Step};
+
+/// What came of a partition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reached {
+    /// Nothing was applied: this is the plan.
+    Planned,
+    /// It reached its planned end.
+    End,
+    /// It did not.
+    Not,
+}
+
+/// What a run amounts to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Summary {
+    /// The plan's full hash; `None` where nothing was planned.
+    pub(super) plan: Option<String>,
+    /// Whether the plan is in the store.
+    pub(super) stored: bool,
+    /// How the process ends.
+    pub(super) exit: Exit,
+    /// The job's id, if one ran.
+    pub(super) job: Option<String>,
+    /// Why it was refused or failed.
+    pub(super) cause: Option<String>,
+}
+
+impl Summary {
+    /// Returns the summary of a run that planned nothing and found nothing.
+    pub(super) fn of_nothing() -> Self {
+        Self {
+            plan: None,
+            stored: false,
+            exit: Exit::Ok,
+            job: None,
+            cause: None,
+        }
+    }
+}
+
+/// Prints a run, thing by thing.
+pub(super) trait Report {
+    /// The run as a whole.
+    fn run(&mut self, run: &RunLine) -> io::Result<()>;
+    /// A log dir, before its partitions.
+    fn log_dir(&mut self, dir: &LogDirPlan) -> io::Result<()>;
+    /// A partition, before its findings.
+    fn partition(
+        &mut self,
+        dir: &LogDirPlan,
+        log: &PartitionPlan,
+        reached: Reached,
+    ) -> io::Result<()>;
+    /// The segments of a partition.
+    fn segments(&mut self, dir: &LogDirPlan, log: &PartitionPlan) -> io::Result<()>;
+    /// A finding of a partition, of a log dir (`log` is `None`) or of the host (`dir` is `None`).
+    fn finding(
+        &mut self,
+        dir: Option<&Path>,
+        log: Option<&PartitionPlan>,
+        finding: &Finding,
+    ) -> io::Result<()>;
+    /// A step of a partition.
+    fn step(&mut self, dir: &LogDirPlan, log: &PartitionPlan, step: &Step) -> io::Result<()>;
+    /// A line for people; programs do not see it.
+    fn note(&mut self, text: &str) -> io::Result<()>;
+    /// The end.
+    fn summary(&mut self, plan: &RecoveryPlan, summary: &Summary) -> io::Result<()>;
+}
+
+/// What is told of a partition beside its findings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Detail {
+    /// `scan`: its segments.
+    Segments,
+    /// `recover`: its steps.
+    Steps,
+}
+
+/// Which parts of a plan are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Parts {
+    /// All: log dirs, partitions, findings, and segments or steps.
+    All(Detail),
+    /// Before an apply: all but the partitions, which follow with what came of them.
+    Steps,
+    /// After an apply: the partitions.
+    Partitions,
+}
+
+/// Prints a plan: each log dir with its partitions, their findings, and segments or steps. `reached` says what came of a
+/// partition.
+pub(super) fn write_plan(
+    report: &mut dyn Report,
+    plan: &RecoveryPlan,
+    parts: Parts,
+    reached: &dyn Fn(&LogDirPlan, &PartitionPlan) -> Reached,
+) -> io::Result<()> {
+    for dir in &plan.log_dirs {
+        if parts != Parts::Partitions {
+            report.log_dir(dir)?;
+            for finding in &dir.findings {
+                report.finding(Some(&dir.path), None, finding)?;
+            }
+        }
+        for log in &dir.partitions {
+            if parts != Parts::Steps {
+                report.partition(dir, log, reached(dir, log))?;
+            }
+            if parts == Parts::Partitions {
+                continue;
+            }
+            for finding in &log.findings {
+                report.finding(Some(&dir.path), Some(log), finding)?;
+            }
+            if parts == Parts::All(Detail::Segments) {
+                report.segments(dir, log)?;
+            } else {
+                for step in &log.steps {
+                    report.step(dir, log, step)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}

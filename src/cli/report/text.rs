@@ -1,0 +1,301 @@
+//! Text for people: what needs attention first by name, what is in order as a count.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use super::json::log_bytes;
+use super::line::RunLine;
+use super::{Reached, Report, Summary};
+use crate::app::confirm::PlanSummary;
+use crate::app::text::{bytes, count, offset, plural};
+use crate::cli::Exit;
+use crate::log::{Finding, Severity};
+use crate::plan::{
+    Class, HandOver, LogDirPlan, PartitionPlan, RecoveryPlan, Step, StepAction, StopState, Verdict,
+};
+
+/// Prints text.
+pub(crate) struct TextReport<'a> {
+    out: &'a mut dyn Write,
+}
+
+impl<'a> TextReport<'a> {
+    /// Returns a report that writes to `out`.
+    pub(crate) fn new(out: &'a mut dyn Write) -> Self {
+        Self { out }
+    }
+}
+
+impl Report for TextReport<'_> {
+    fn run(&mut self, run: &RunLine) -> io::Result<()> {
+        let node = run
+            .node_id
+            .map_or_else(|| "broker ?".to_owned(), |id| format!("broker {id}"));
+        let pid = run
+            .pid
+            .map(|pid| format!(" (process {pid})"))
+            .unwrap_or_default();
+        writeln!(
+            self.out,
+            "krescue {} · {node} · {} · Kafka {} ({}) · {}{pid}",
+            run.command, run.host, run.kafka_version, run.version_source, run.broker
+        )?;
+        match &run.config {
+            Some(config) => writeln!(self.out, "configuration {config} ({})", run.found_by),
+            None => writeln!(self.out, "log dirs by {}, no configuration", run.found_by),
+        }
+    }
+
+    fn log_dir(&mut self, dir: &LogDirPlan) -> io::Result<()> {
+        let all: u64 = dir.partitions.iter().map(log_bytes).sum();
+        let scan: u64 = dir.partitions.iter().map(|log| log.scan_bytes).sum();
+        let stop = match dir.stop {
+            StopState::Clean => "clean",
+            StopState::Unclean => "unclean, no .kafka_cleanshutdown",
+        };
+        writeln!(
+            self.out,
+            "\n{}  {stop} · {}, {} · a boot reads {}",
+            dir.path.display(),
+            plural(dir.partitions.len() as u64, "log", "logs"),
+            bytes(all),
+            bytes(scan)
+        )
+    }
+
+    fn partition(
+        &mut self,
+        _: &LogDirPlan,
+        log: &PartitionPlan,
+        reached: Reached,
+    ) -> io::Result<()> {
+        let notable = log
+            .findings
+            .iter()
+            .any(|finding| finding.severity > Severity::Routine);
+        if !notable
+            && reached != Reached::Not
+            && matches!(log.verdict, Verdict::Nothing | Verdict::Recover)
+        {
+            return Ok(());
+        }
+        let end = log
+            .log_end_offset
+            .map(|end| format!(" · log end {}", offset(end)))
+            .unwrap_or_default();
+        writeln!(
+            self.out,
+            "  {}  {} · {}, {}{end}",
+            log.dir_name,
+            verdict(&log.verdict, reached),
+            plural(log.segments.len() as u64, "segment", "segments"),
+            bytes(log_bytes(log)),
+        )?;
+        if log.verdict.is_applied() && !log.steps.is_empty() {
+            writeln!(self.out, "    steps: {}", steps(&log.steps))?;
+        }
+        Ok(())
+    }
+
+    fn segments(&mut self, _: &LogDirPlan, _: &PartitionPlan) -> io::Result<()> {
+        // Thousands of lines that say nothing is wrong; `--json` has them.
+        Ok(())
+    }
+
+    fn finding(
+        &mut self,
+        dir: Option<&Path>,
+        log: Option<&PartitionPlan>,
+        finding: &Finding,
+    ) -> io::Result<()> {
+        if finding.severity == Severity::Routine && log.is_some() {
+            return Ok(());
+        }
+        let indent = match (dir, log) {
+            (_, Some(_)) => "    ",
+            (Some(_), None) => "  ",
+            (None, None) => "",
+        };
+        let severity = match finding.severity {
+            Severity::Routine => "note",
+            Severity::Warning => "warning",
+            Severity::Loss => "LOSS",
+            Severity::Fatal => "FATAL",
+        };
+        let place = match (&finding.file, finding.position) {
+            (Some(file), Some(position)) => format!("{file} at byte {}: ", count(position.0)),
+            (Some(file), None) => format!("{file}: "),
+            _ => String::new(),
+        };
+        let lost = match (finding.lost_bytes, finding.lost_records) {
+            (0, _) => String::new(),
+            (lost, Some(records)) => {
+                format!(
+                    " [{}, {}]",
+                    bytes(lost),
+                    plural(records, "record", "records")
+                )
+            }
+            (lost, None) => format!(" [{}, ? records]", bytes(lost)),
+        };
+        writeln!(
+            self.out,
+            "{indent}{severity}: {place}{}{lost}",
+            finding.text
+        )?;
+        if !finding.next.is_empty() {
+            writeln!(self.out, "{indent}  next: {}", finding.next)?;
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, _: &LogDirPlan, _: &PartitionPlan, _: &Step) -> io::Result<()> {
+        // Counted with the partition; `--json` has each.
+        Ok(())
+    }
+
+    fn note(&mut self, text: &str) -> io::Result<()> {
+        writeln!(self.out, "{text}")
+    }
+
+    fn summary(&mut self, plan: &RecoveryPlan, summary: &Summary) -> io::Result<()> {
+        let sum = PlanSummary::of(plan);
+        let mut parts = vec![plural(plan.partitions().count() as u64, "log", "logs")];
+        for (number, text) in [
+            (sum.changed, "to change"),
+            (sum.asks, "ASK"),
+            (sum.refused, "REFUSED"),
+            (sum.unsupported, "NOT SUPPORTED YET"),
+            (sum.unreadable, "unreadable"),
+        ] {
+            if number > 0 {
+                parts.push(format!("{} {text}", count(number)));
+            }
+        }
+        let routine = plan
+            .partitions()
+            .flat_map(|log| &log.findings)
+            .filter(|finding| finding.severity == Severity::Routine)
+            .count() as u64;
+        if routine > 0 {
+            parts.push(plural(routine, "routine finding", "routine findings"));
+        }
+        writeln!(self.out, "\n{}", parts.join(" · "))?;
+        if sum.cut_bytes > 0 {
+            let copies = match &plan.quarantine {
+                Some(place) => format!("{} to {}", bytes(sum.quarantine_bytes), place.display()),
+                None => "nothing is copied".to_owned(),
+            };
+            writeln!(
+                self.out,
+                "cuts {} in {}; quarantine: {copies}",
+                bytes(sum.cut_bytes),
+                plural(sum.cut_logs, "log", "logs")
+            )?;
+        }
+        if let Some(hash) = &summary.plan {
+            self.plan_line(plan, hash, summary.stored)?;
+        }
+        match (&summary.cause, summary.exit) {
+            (Some(cause), _) => writeln!(self.out, "{cause}"),
+            (None, Exit::Ok) if summary.job.is_some() => writeln!(self.out, "done"),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl TextReport<'_> {
+    fn plan_line(&mut self, plan: &RecoveryPlan, hash: &str, stored: bool) -> io::Result<()> {
+        let short = hash.get(..8).unwrap_or(hash);
+        let class = match plan.class() {
+            None => "no class: nothing in a partition changes",
+            Some(Class::A) => "class A: regenerable files only",
+            Some(Class::B) => "class B: what a broker would cut anyway",
+            Some(Class::C) => "class C: good data is lost",
+        };
+        let hand_over = match plan.hand_over {
+            HandOver::None => "none",
+            HandOver::Verify => "verify",
+            HandOver::Clean => "clean",
+        };
+        writeln!(self.out, "plan {short} · {class} · hand-over {hand_over}")?;
+        for dir in plan
+            .log_dirs
+            .iter()
+            .filter(|dir| dir.hand_over != plan.hand_over)
+        {
+            writeln!(
+                self.out,
+                "  {} is handed over for less: a log of it stays as it is",
+                dir.path.display()
+            )?;
+        }
+        if !stored {
+            writeln!(self.out, "  not stored: it cannot be named by --yes")?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns what was decided of a log, in words.
+fn verdict(verdict: &Verdict, reached: Reached) -> String {
+    match (verdict, reached) {
+        (Verdict::Nothing, _) => "nothing to do".to_owned(),
+        (Verdict::Recover, Reached::Planned) => "would be recovered".to_owned(),
+        (Verdict::Recover, Reached::End) => "recovered".to_owned(),
+        (Verdict::Recover, Reached::Not) => "NOT recovered".to_owned(),
+        (Verdict::Ask(ask), _) if ask.accepted => {
+            format!("Kafka's way, loses {}", bytes(ask.lost_bytes))
+        }
+        (Verdict::Ask(ask), _) => format!(
+            "ASK, untouched: Kafka's way loses {}{}",
+            bytes(ask.lost_bytes),
+            match ask.lost_segments {
+                0 => String::new(),
+                segments => format!(" with {}", plural(segments, "segment", "segments")),
+            }
+        ),
+        (Verdict::Refused { cause }, _) => format!("REFUSED, untouched: {cause}"),
+        (Verdict::NotSupportedYet { what }, _) => format!("NOT SUPPORTED YET, untouched: {what}"),
+        (Verdict::Unreadable { cause }, _) => format!("unreadable, untouched: {cause}"),
+        (Verdict::Skipped { why }, _) => format!("skipped: {why}"),
+    }
+}
+
+/// Returns steps as counts, cuts first.
+fn steps(steps: &[Step]) -> String {
+    let mut parts = Vec::new();
+    for step in steps {
+        if let StepAction::SetLen { from, to } = step.action
+            && step.file.strip_suffix(".log").is_some()
+        {
+            parts.push(format!(
+                "cut {} from {} to {} bytes",
+                step.file,
+                count(from),
+                count(to)
+            ));
+        }
+    }
+    let number =
+        |is: fn(&StepAction) -> bool| steps.iter().filter(|step| is(&step.action)).count() as u64;
+    for (files, verb) in [
+        (
+            number(|action| matches!(action, StepAction::Remove { .. })),
+            "remove",
+        ),
+        (
+            number(|action| matches!(action, StepAction::Write { .. })),
+            "write",
+        ),
+        (
+            number(|action| matches!(action, StepAction::Rename { .. })),
+            "rename",
+        ),
+    ] {
+        if files > 0 {
+            parts.push(format!("{verb} {}", plural(files, "file", "files")));
+        }
+    }
+    parts.join(", ")
+}

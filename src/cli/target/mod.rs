@@ -1,0 +1,15 @@
+//! Which broker a command is about: its configuration, log dirs, release, whether it runs, its topics' settings.
+
+mod candidate;
+mod identity;
+mod presence;
+mod search;
+mod topics;
+mod version;
+
+pub use candidate::Candidate;
+pub use identity::Identity;
+pub use presence::{Presence, presence_of};
+pub use search::{Found, find_candidates, only_candidate};
+pub use topics::{TopicSettings, topic_settings};
+pub use version::{NOT_DETECTED, VersionBasis, VersionChoice, choose_version};
