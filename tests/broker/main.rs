@@ -20,5 +20,6 @@
 )]
 
 mod demo;
+mod fidelity;
 mod loading;
 mod support;

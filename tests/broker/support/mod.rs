@@ -1,9 +1,14 @@
 //! What the broker tests share: Kafka itself, trees on disk, damage and comparison.
 
+pub(crate) mod batches;
 pub(crate) mod broker;
+pub(crate) mod checkpoint;
 pub(crate) mod compare;
+pub(crate) mod damage;
 pub(crate) mod kafka;
+pub(crate) mod krescue;
 pub(crate) mod loader;
+pub(crate) mod multiply;
 pub(crate) mod process;
 pub(crate) mod random;
 pub(crate) mod source;

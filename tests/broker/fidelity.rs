@@ -1,0 +1,300 @@
+//! Damaged logs, recovered by Kafka and by krescue: zero differences.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::time::Instant;
+
+use crate::loading::work_folder;
+use crate::support::compare::{SnapshotOrder, differences};
+use crate::support::damage::{Kind, common, extended, tally};
+use crate::support::krescue::{Answer, Target};
+use crate::support::loader::{Loaded, Node, load};
+use crate::support::multiply::{Damaged, Plan, multiply};
+use crate::support::source::Source;
+use crate::support::tree::{self, Tree};
+
+#[test]
+fn damaged_logs_come_out_as_from_kafka_3_9_1() {
+    rounds(
+        "damaged_logs_come_out_as_from_kafka_3_9_1",
+        "3.9.1",
+        &common(),
+        Support::Whole,
+    );
+}
+
+#[test]
+fn damaged_logs_come_out_as_from_kafka_4_4_0() {
+    rounds(
+        "damaged_logs_come_out_as_from_kafka_4_4_0",
+        "4.4.0",
+        &common(),
+        Support::Whole,
+    );
+}
+
+#[test]
+fn forged_logs_come_out_as_from_kafka_or_stay_untouched_3_9_1() {
+    rounds(
+        "forged_logs_come_out_as_from_kafka_or_stay_untouched_3_9_1",
+        "3.9.1",
+        &all(),
+        Support::Partial,
+    );
+}
+
+#[test]
+fn forged_logs_come_out_as_from_kafka_or_stay_untouched_4_4_0() {
+    rounds(
+        "forged_logs_come_out_as_from_kafka_or_stay_untouched_4_4_0",
+        "4.4.0",
+        &all(),
+        Support::Partial,
+    );
+}
+
+/// Whether krescue may leave a log alone by saying that it does not support it yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Support {
+    Whole,
+    Partial,
+}
+
+fn all() -> Vec<Kind> {
+    [common(), extended(), extended()].concat()
+}
+
+/// Copies of each partition: with the one as it is, more than 200 logs.
+const COPIES: u32 = 4;
+/// How krescue calls what it leaves alone.
+const UNSUPPORTED: &str = "not_supported_yet";
+
+fn rounds(test: &str, version: &str, kinds: &[Kind], support: Support) {
+    let source = Source::shared(version);
+    let number = |name: &str, default: u64| {
+        std::env::var(name).map_or(default, |text| {
+            text.parse()
+                .unwrap_or_else(|_| panic!("{name}={text} is no number"))
+        })
+    };
+    let first = number("KRESCUE_SEED", 1);
+    for seed in first..first + number("KRESCUE_ROUNDS", 1) {
+        let folder = work_folder(&format!("{test}-{seed}"));
+        let plan = Plan {
+            seed,
+            copies: COPIES,
+            kinds,
+        };
+        let round = Round::run(&source, &folder, plan);
+        let report = round.judge(support);
+        eprintln!("{version}, seed {seed}: {}", report.summary);
+        let repeat = format!(
+            "KRESCUE_SOURCE={} KRESCUE_SEED={seed} cargo test --features real-kafka --test broker {test} -- --nocapture",
+            source.folder.parent().unwrap_or(&source.folder).display()
+        );
+        assert!(
+            report.wrong.is_empty(),
+            "{} of {} logs differ from Kafka {version}'s; the trees are in {}; this repeats it:\n  {repeat}\n\n{}",
+            report.wrong.len(),
+            round.damaged.len(),
+            folder.display(),
+            report.wrong.join("\n")
+        );
+        if std::env::var_os("KRESCUE_KEEP").is_none() {
+            fs::remove_dir_all(&folder).unwrap();
+        }
+    }
+}
+
+/// The same logs three times: as they were, after Kafka, after krescue.
+struct Round<'a> {
+    version: &'a str,
+    folder: &'a Path,
+    damaged: Damaged,
+    kafka: BTreeMap<String, Loaded>,
+    krescue: Answer,
+}
+
+struct Report {
+    summary: String,
+    wrong: Vec<String>,
+}
+
+impl<'a> Round<'a> {
+    fn run(source: &'a Source, folder: &'a Path, plan: Plan<'_>) -> Self {
+        let [before, kafka, krescue] = ["before", "kafka", "krescue"].map(|side| folder.join(side));
+        let damaged = multiply(source, &before, plan);
+        for side in [&kafka, &krescue] {
+            tree::copy(&before, side);
+            source.write_properties(side);
+        }
+        let begin = Instant::now();
+        let node = Node {
+            properties: &kafka.join("server.properties"),
+            topics: &kafka.join("topics"),
+            now: source.now,
+            log_dirs: Vec::new(),
+        };
+        let loaded = load(&source.kafka, &node)
+            .into_iter()
+            .map(|(path, loaded)| {
+                (
+                    path.strip_prefix(&kafka)
+                        .unwrap()
+                        .to_string_lossy()
+                        .into_owned(),
+                    loaded,
+                )
+            })
+            .collect();
+        let kafka_took = begin.elapsed();
+        let begin = Instant::now();
+        let target = Target {
+            folder: &krescue,
+            version: &source.kafka.version,
+            now: source.now,
+        };
+        let answer = target.recover("none");
+        eprintln!(
+            "{}: Kafka's classes took {kafka_took:?}, krescue {:?}",
+            source.kafka.version,
+            begin.elapsed()
+        );
+        Self {
+            version: &source.kafka.version,
+            folder,
+            damaged,
+            kafka: loaded,
+            krescue: answer,
+        }
+    }
+
+    fn judge(&self, support: Support) -> Report {
+        let order = if self.version.starts_with("3.") {
+            SnapshotOrder::Free
+        } else {
+            SnapshotOrder::Counts
+        };
+        let codes = self.krescue.codes();
+        let (mut refused, mut unsupported, mut equal) = (BTreeMap::<&str, usize>::new(), 0, 0);
+        let mut wrong = Vec::new();
+        for (partition, done) in &self.damaged {
+            let [before, kafka, krescue] =
+                ["before", "kafka", "krescue"].map(|side| self.read(side, partition));
+            let loaded = self
+                .kafka
+                .get(partition)
+                .unwrap_or_else(|| panic!("Kafka says nothing of {partition}"));
+            let said: &[String] = codes.get(partition).map_or(&[], Vec::as_slice);
+            let mut lines = match loaded {
+                Loaded::Refused(cause) => {
+                    *refused
+                        .entry(cause.split(':').next().unwrap_or(cause))
+                        .or_default() += 1;
+                    untouched(&before, &krescue)
+                }
+                Loaded::Yes
+                    if support == Support::Partial
+                        && said.iter().any(|code| code == UNSUPPORTED) =>
+                {
+                    unsupported += 1;
+                    untouched(&before, &krescue)
+                }
+                Loaded::Yes => differences(order, &kafka, &krescue),
+            };
+            if *loaded == Loaded::Yes {
+                lines.extend(untrimmed(&krescue));
+            }
+            if lines.is_empty() {
+                equal += 1;
+                continue;
+            }
+            let mut text = format!("{partition}: Kafka {loaded:?}, krescue says {said:?}");
+            for line in done.iter().map(|what| format!("did {what}")).chain(lines) {
+                let _ = write!(text, "\n    {line}");
+            }
+            wrong.push(text);
+        }
+        wrong.extend(self.beside());
+        let hurt = self
+            .damaged
+            .values()
+            .filter(|done| !done.is_empty())
+            .count();
+        let mut summary = format!(
+            "{} logs, {hurt} of them damaged, {} refused by Kafka, {unsupported} not supported, {equal} as they must be, {} not",
+            self.damaged.len(),
+            refused.values().sum::<usize>(),
+            wrong.len()
+        );
+        let _ = write!(
+            summary,
+            "\n  refused: {refused:?}\n  damage: {:?}",
+            tally(self.damaged.values().flatten())
+        );
+        Report { summary, wrong }
+    }
+
+    fn read(&self, side: &str, partition: &str) -> Tree {
+        let path = self.folder.join(side).join(partition);
+        if path.is_dir() {
+            tree::read(&path, |_| true)
+        } else {
+            Tree::new()
+        }
+    }
+
+    /// Without a hand-over nothing beside the partition dirs changes, and the metadata log does not either.
+    fn beside(&self) -> Vec<String> {
+        let wanted = |path: &str| {
+            let (dir, rest) = path.split_once('/').unwrap_or((path, ""));
+            dir.starts_with("data")
+                && rest != ".lock"
+                && (!rest.contains('/') || rest.starts_with("__cluster_metadata-0/"))
+        };
+        let [before, after] =
+            ["before", "krescue"].map(|side| tree::read(&self.folder.join(side), wanted));
+        untouched(&before, &after)
+    }
+}
+
+/// Returns a line for each file that is not as it was.
+fn untouched(before: &Tree, after: &Tree) -> Vec<String> {
+    let names = before
+        .keys()
+        .chain(after.keys().filter(|name| !before.contains_key(*name)));
+    names
+        .filter(|name| before.get(*name) != after.get(*name))
+        .map(|name| {
+            let length = |tree: &Tree| tree.get(name).map(|content| content.length);
+            format!(
+                "{name}: must be untouched, was {:?} bytes, is {:?}",
+                length(before),
+                length(after)
+            )
+        })
+        .collect()
+}
+
+/// Returns a line for each index of the active segment that is longer than its entries.
+fn untrimmed(tree: &Tree) -> Vec<String> {
+    let Some(base) = tree
+        .keys()
+        .filter_map(|name| name.strip_suffix(".log"))
+        .max()
+    else {
+        return Vec::new();
+    };
+    [("index", 8), ("timeindex", 12)]
+        .iter()
+        .filter_map(|(suffix, entry)| {
+            let name = format!("{base}.{suffix}");
+            let content = tree.get(&name)?;
+            let used = (content.bytes.len() as u64).next_multiple_of(*entry);
+            (content.length > used)
+                .then(|| format!("{name}: {} bytes for {used} in use", content.length))
+        })
+        .collect()
+}

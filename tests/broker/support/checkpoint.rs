@@ -1,0 +1,30 @@
+//! The offset checkpoints beside the partition dirs.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+/// Offsets by topic and partition.
+pub(crate) type Offsets = BTreeMap<(String, u32), i64>;
+
+/// Reads a checkpoint that a broker wrote; one that is missing or empty has no entry.
+pub(crate) fn read(path: &Path) -> Offsets {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    text.lines()
+        .skip(2)
+        .map(|line| {
+            let words: Vec<_> = line.split(' ').collect();
+            let key = (words[0].to_owned(), words[1].parse().unwrap());
+            (key, words[2].parse().unwrap())
+        })
+        .collect()
+}
+
+/// Writes a checkpoint as Kafka does.
+pub(crate) fn write(path: &Path, offsets: &Offsets) {
+    let mut text = format!("0\n{}\n", offsets.len());
+    for ((topic, partition), offset) in offsets {
+        text += &format!("{topic} {partition} {offset}\n");
+    }
+    fs::write(path, text).unwrap();
+}

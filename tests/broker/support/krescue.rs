@@ -1,0 +1,111 @@
+//! The tool under test, called as a script calls it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+/// A node to recover.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Target<'a> {
+    /// Holds `server.properties`, `data1` and `data2`.
+    pub(crate) folder: &'a Path,
+    pub(crate) version: &'a str,
+    pub(crate) now: i64,
+}
+
+/// What a call said.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) exit: i32,
+    pub(crate) lines: Vec<Value>,
+    pub(crate) text: String,
+}
+
+impl Target<'_> {
+    /// Runs krescue on this node with `arguments` after the global ones.
+    pub(crate) fn run(self, arguments: &[&str]) -> Answer {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_krescue"));
+        let folder = self.folder;
+        command
+            .env_remove("XDG_STATE_HOME")
+            .arg("--config")
+            .arg(folder.join("server.properties"))
+            .arg("--log-dirs")
+            .arg(format!("{0}/data1,{0}/data2", folder.display()))
+            .args([
+                "--kafka-version",
+                self.version,
+                "--now",
+                &self.now.to_string(),
+            ])
+            .arg("--state-dir")
+            .arg(self.state())
+            .args(arguments);
+        let output = command.output().unwrap();
+        Answer::new(&output)
+    }
+
+    /// Recovers as Kafka would: `hand_over` is `none`, `verify` or `clean`.
+    pub(crate) fn recover(self, hand_over: &str) -> Answer {
+        let answer = self.run(&[
+            "recover",
+            "--json",
+            "--like-kafka",
+            "--hand-over",
+            hand_over,
+            "--quarantine",
+            "none",
+            "--apply",
+            "--yes-to-all",
+        ]);
+        assert!(
+            matches!(answer.exit, 0 | 3),
+            "exit {}\n{}",
+            answer.exit,
+            answer.text
+        );
+        answer
+    }
+
+    fn state(self) -> PathBuf {
+        self.folder.with_extension("state")
+    }
+}
+
+impl Answer {
+    fn new(output: &Output) -> Self {
+        let out = String::from_utf8_lossy(&output.stdout);
+        Self {
+            exit: output.status.code().unwrap_or(-1),
+            lines: out
+                .lines()
+                .filter_map(|line| serde_json::from_str(line).ok())
+                .collect(),
+            text: format!("{out}{}", String::from_utf8_lossy(&output.stderr)),
+        }
+    }
+
+    /// Returns the findings' codes by `dir/partition`, as far as they name a partition.
+    pub(crate) fn codes(&self) -> BTreeMap<String, Vec<String>> {
+        let mut codes: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for line in self.lines.iter().filter(|line| line["kind"] == "finding") {
+            if let (Some(dir), Some(partition), Some(code)) = (
+                line["dir"].as_str(),
+                line["partition"].as_str(),
+                line["code"].as_str(),
+            ) {
+                let dir = Path::new(dir)
+                    .file_name()
+                    .unwrap_or_default()
+                    .to_string_lossy();
+                codes
+                    .entry(format!("{dir}/{partition}"))
+                    .or_default()
+                    .push(code.to_owned());
+            }
+        }
+        codes
+    }
+}
