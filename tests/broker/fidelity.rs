@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use crate::loading::work_folder;
-use crate::support::compare::{SnapshotOrder, differences};
+use crate::support::compare::{differences, order};
 use crate::support::damage::{Kind, common, extended, tally};
 use crate::support::krescue::{Answer, Target};
 use crate::support::loader::{Loaded, Node, load};
@@ -71,14 +71,16 @@ const COPIES: u32 = 4;
 /// How krescue calls what it leaves alone.
 const UNSUPPORTED: &str = "not_supported_yet";
 
+/// Returns the number that the variable `name` holds.
+pub(crate) fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).map_or(default, |text| {
+        text.parse()
+            .unwrap_or_else(|_| panic!("{name}={text} is no number"))
+    })
+}
+
 fn rounds(test: &str, version: &str, kinds: &[Kind], support: Support) {
     let source = Source::shared(version);
-    let number = |name: &str, default: u64| {
-        std::env::var(name).map_or(default, |text| {
-            text.parse()
-                .unwrap_or_else(|_| panic!("{name}={text} is no number"))
-        })
-    };
     let first = number("KRESCUE_SEED", 1);
     for seed in first..first + number("KRESCUE_ROUNDS", 1) {
         let folder = work_folder(&format!("{test}-{seed}"));
@@ -172,11 +174,7 @@ impl<'a> Round<'a> {
     }
 
     fn judge(&self, support: Support) -> Report {
-        let order = if self.version.starts_with("3.") {
-            SnapshotOrder::Free
-        } else {
-            SnapshotOrder::Counts
-        };
+        let order = order(self.version);
         let codes = self.krescue.codes();
         let (mut refused, mut unsupported, mut equal) = (BTreeMap::<&str, usize>::new(), 0, 0);
         let mut wrong = Vec::new();

@@ -73,13 +73,9 @@ fn golden(version: &str) {
         } else if side == format!("after-{version}") {
             let tree = cases.entry(case.to_owned()).or_default();
             if let (ArchiveNode::File { length, parts }, true) = (entry.node, rest.contains('/')) {
-                let mut bytes = parts.first().map_or(vec![], |part| part.1.to_vec());
-                let used = bytes
-                    .iter()
-                    .rposition(|byte| *byte != 0)
-                    .map_or(0, |last| last + 1);
-                bytes.truncate(used);
-                tree.insert(rest.to_owned(), tree::Content { length, bytes });
+                let mut content = tree::Content::of(parts.first().map_or(&[][..], |part| part.1));
+                content.length = length;
+                tree.insert(rest.to_owned(), content);
             }
         }
     }
@@ -137,7 +133,7 @@ fn boot(version: &str) {
     let [booted, loaded] = ["booted", "loaded"].map(|name| folder.join(name));
     source.copy_to(&booted);
     source.copy_to(&loaded);
-    let mut command = source.kafka.java("512m", "BootAndHalt");
+    let mut command = source.kafka.attached("512m", "BootAndHalt");
     command.arg(booted.join("server.properties"));
     let mut broker = Process::spawn(&mut command, &folder.join("server.log"));
     let begin = Instant::now();

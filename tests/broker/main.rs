@@ -22,4 +22,7 @@
 mod demo;
 mod fidelity;
 mod loading;
+#[path = "../it/support/memory_dir.rs"]
+mod memory_dir;
+mod prefixes;
 mod support;

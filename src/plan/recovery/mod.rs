@@ -149,6 +149,8 @@ impl Recovery {
                         .into_iter()
                         .chain(first_unflushed)
                         .min(),
+                    loaded_snapshots: &self.state.loaded_snapshots,
+                    adds_epochs: self.state.adds_epochs,
                     deletes_log: self
                         .state
                         .loss

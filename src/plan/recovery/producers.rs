@@ -185,6 +185,7 @@ impl<'a> Producers<'a> {
         self.state = ProducerState::default();
         while let Some(offset) = self.snapshots.last().copied() {
             let name = name_of(offset, FileKind::Snapshot);
+            let on_disk = !matches!(state.dir.get(&name), Some(VirtualFile::New(_)));
             let decoded = match state.dir.get(&name) {
                 Some(VirtualFile::New(content)) => {
                     producer_snapshot::decode(content.bytes.as_deref().unwrap_or_default())
@@ -197,6 +198,9 @@ impl<'a> Producers<'a> {
             };
             match decoded {
                 Ok(entries) => {
+                    if on_disk {
+                        state.loaded_snapshots.insert(offset);
+                    }
                     self.state = ProducerState::from_snapshot(
                         &entries,
                         self.inputs.now,

@@ -66,7 +66,9 @@ impl Recovery {
         producers.rebuild(state, log_start, base, false)?;
         let aborted = self.apply_events(state, &mut producers, scan, segment)?;
         for entry in &scan.epochs {
+            let known = state.epochs.latest();
             state.epochs.on_recovered_batch(*entry);
+            state.adds_epochs |= state.epochs.latest() != known;
         }
         state.note_scan(scan);
         self.check_stop(state, scan)?;

@@ -63,8 +63,12 @@ pub(super) struct State {
     pub(super) log_files: Vec<(Offset, String)>,
     pub(super) segments: BTreeMap<Offset, Segment>,
     pub(super) epochs: LeaderEpochs,
+    /// Whether a segment that was read told of an epoch that the epoch file did not know.
+    pub(super) adds_epochs: bool,
     /// The snapshots that the log's own producer state manager listed when it was made.
     pub(super) listed_snapshots: BTreeSet<Offset>,
+    /// The snapshots on disk that producers were loaded from.
+    pub(super) loaded_snapshots: BTreeSet<Offset>,
     pub(super) findings: Vec<Finding>,
     pub(super) loss: Loss,
     pub(super) summaries: BTreeMap<Offset, SegmentSummary>,
@@ -89,7 +93,9 @@ impl State {
             log_files: Vec::new(),
             segments: BTreeMap::new(),
             epochs: LeaderEpochs::default(),
+            adds_epochs: false,
             listed_snapshots: BTreeSet::new(),
+            loaded_snapshots: BTreeSet::new(),
             findings: Vec::new(),
             loss: Loss::default(),
             summaries: BTreeMap::new(),

@@ -12,8 +12,9 @@ use crate::terms::Offset;
 /// replaces them is renamed, and what Kafka makes for a swap without an index is there before. Snapshots behind the first segment that a boot reads may come in
 /// any order, for it removes them all; those at or below it come after them, ascending, as each is made from the one
 /// before. An index whose absence makes a boot read its segment comes after the snapshots that such a boot would write.
-/// The epoch file comes last, since a boot adds to it only what is higher than all it knows; but where a boot deletes
-/// the whole log it comes first, since one that finds no segment would keep its last epoch.
+/// The epoch file comes late, since a boot adds to it only what is higher than all it knows; but before such an index if
+/// its segment told of an epoch, and first where a boot deletes the whole log, since one that finds no segment would keep
+/// its last epoch. The snapshot that the producers were loaded from goes last of all: no boot finds them without it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Turn {
     Leftovers,
@@ -26,8 +27,10 @@ enum Turn {
     OldSnapshots,
     NewerSnapshots,
     OlderSnapshots,
+    AddedEpochs,
     NewIndexes,
     Epochs,
+    LoadedSnapshots,
 }
 
 /// What decides the order beside the steps themselves.
@@ -40,6 +43,10 @@ pub(super) struct Order<'a> {
     pub(super) swap_range: Option<(Offset, Offset)>,
     /// The first segment that a boot reads.
     pub(super) first_read: Option<Offset>,
+    /// The snapshots on disk that producers were loaded from.
+    pub(super) loaded_snapshots: &'a BTreeSet<Offset>,
+    /// Whether the epoch file gets epochs that it did not know.
+    pub(super) adds_epochs: bool,
     /// Whether a boot deletes the whole log.
     pub(super) deletes_log: bool,
 }
@@ -166,6 +173,9 @@ impl Order<'_> {
         let writes = matches!(step.action, StepAction::Write { .. });
         let turn = match kind {
             FileKind::Snapshot if removes && self.is_swapped(offset) => Turn::Segments,
+            FileKind::Snapshot if removes && self.loaded_snapshots.contains(&offset) => {
+                Turn::LoadedSnapshots
+            }
             FileKind::Snapshot if removes => Turn::OldSnapshots,
             FileKind::Snapshot if self.first_read.is_some_and(|first| offset > first) => {
                 Turn::NewerSnapshots

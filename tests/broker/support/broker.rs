@@ -74,7 +74,7 @@ impl Broker {
     pub(crate) fn start(&mut self) {
         self.starts += 1;
         let log = self.folder.join(format!("server-{}.log", self.starts));
-        let mut command = self.kafka.java("512m", "kafka.Kafka");
+        let mut command = self.kafka.attached("512m", "kafka.Kafka");
         command.arg(self.properties());
         let mut process = Process::spawn(&mut command, &log);
         process.wait_for("Kafka Server started", PATIENCE);

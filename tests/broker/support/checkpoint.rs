@@ -4,6 +4,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+/// The checkpoints that log loading reads.
+pub(crate) const RECOVERY_POINT: &str = "recovery-point-offset-checkpoint";
+pub(crate) const LOG_START: &str = "log-start-offset-checkpoint";
+
 /// Offsets by topic and partition.
 pub(crate) type Offsets = BTreeMap<(String, u32), i64>;
 

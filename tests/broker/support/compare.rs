@@ -12,6 +12,15 @@ pub(crate) enum SnapshotOrder {
     Free,
 }
 
+/// Returns the rule of `version`.
+pub(crate) fn order(version: &str) -> SnapshotOrder {
+    if version.starts_with("3.") {
+        SnapshotOrder::Free
+    } else {
+        SnapshotOrder::Counts
+    }
+}
+
 /// Says whether a file of a partition dir takes part in a comparison.
 pub(crate) fn counts(path: &str) -> bool {
     let leftover = |suffix| path.ends_with(suffix);
@@ -81,7 +90,7 @@ fn same_entries(left: &Content, right: &Content) -> bool {
 /// Describes where two files part, in the words of the file's own format.
 fn first_difference(name: &str, kafka: &Content, found: &Content) -> String {
     let (left, right) = (kafka.whole(), found.whole());
-    let at = left
+    let mut at = left
         .iter()
         .zip(&right)
         .position(|(a, b)| a != b)
@@ -95,7 +104,14 @@ fn first_difference(name: &str, kafka: &Content, found: &Content) -> String {
         Some("index") => (0, 8),
         Some("timeindex") => (0, 12),
         Some("txnindex") => (0, 34),
-        Some("snapshot") => (10, 46),
+        Some("snapshot") => {
+            // The checksum always differs; the first entry that does tells more.
+            let entries = |bytes: &[u8]| bytes.get(10..).unwrap_or_default().to_vec();
+            let (left, right) = (entries(&left), entries(&right));
+            let parts = left.iter().zip(&right).position(|(a, b)| a != b);
+            at = 10 + parts.unwrap_or(left.len().min(right.len()));
+            (10, 46)
+        }
         Some("log") => (0, 64),
         _ => {
             let [left, right] =

@@ -17,7 +17,8 @@ pub(crate) struct Kafka {
 static RESOLVED: Mutex<Vec<Arc<Kafka>>> = Mutex::new(Vec::new());
 
 const LOG4J: &str = "2.25.4";
-const PROGRAMS: [(&str, &str); 4] = [
+const PROGRAMS: [(&str, &str); 5] = [
+    ("Attached.java", include_str!("../java/Attached.java")),
     ("Workload.java", include_str!("../java/Workload.java")),
     ("LoadLogs.java", include_str!("../java/LoadLogs.java")),
     ("BootAndHalt.java", include_str!("../java/BootAndHalt.java")),
@@ -61,6 +62,13 @@ impl Kafka {
         } else {
             "segment.bytes"
         }
+    }
+
+    /// Returns a command for [`Process`](super::process::Process): a Java program that dies with this one.
+    pub(crate) fn attached(&self, heap: &str, class: &str) -> Command {
+        let mut command = self.java(heap, "Attached");
+        command.arg(class).stdin(Stdio::piped());
+        command
     }
 
     /// Returns a command that runs `class` with at most `heap` of memory, logging to its standard output.

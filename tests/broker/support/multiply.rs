@@ -4,15 +4,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use super::checkpoint::{self, Offsets};
+use super::checkpoint::{self, LOG_START, Offsets, RECOVERY_POINT};
 use super::damage::{Kind, Victim, damage};
 use super::random::Random;
 use super::source::Source;
 use super::tree;
-
-/// The log dirs' checkpoints that recovery reads.
-const RECOVERY_POINT: &str = "recovery-point-offset-checkpoint";
-const LOG_START: &str = "log-start-offset-checkpoint";
 
 /// What was done to each partition dir, by its path relative to the node's folder.
 pub(crate) type Damaged = BTreeMap<String, Vec<String>>;

@@ -100,7 +100,11 @@ impl Source {
             } else {
                 phase.to_string()
             };
-            let mut command = kafka.java("256m", "Workload");
+            let mut command = if phase == 3 {
+                kafka.attached("256m", "Workload")
+            } else {
+                kafka.java("256m", "Workload")
+            };
             command
                 .args([
                     broker.bootstrap(),

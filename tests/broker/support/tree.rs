@@ -28,12 +28,38 @@ impl Content {
             file.read_exact_at(&mut bytes[begin..], begin as u64)
                 .unwrap();
         }
-        let used = bytes
-            .iter()
-            .rposition(|&byte| byte != 0)
-            .map_or(0, |last| last + 1);
-        bytes.truncate(used);
-        Self { length, bytes }
+        Self {
+            length,
+            ..Self::of(&bytes)
+        }
+    }
+
+    /// Returns the content of a file that holds `bytes`.
+    pub(crate) fn of(bytes: &[u8]) -> Self {
+        // Whole blocks first: these tests are not optimized, and most indexes are 10 MiB of zeros.
+        let mut used = bytes;
+        while let Some((rest, block)) = used.split_last_chunk::<4096>() {
+            if block != &[0; 4096] {
+                break;
+            }
+            used = rest;
+        }
+        let end = used.iter().rposition(|&byte| byte != 0);
+        Self {
+            length: bytes.len() as u64,
+            bytes: used[..end.map_or(0, |last| last + 1)].to_vec(),
+        }
+    }
+
+    /// Writes the file `path`, with a hole for the zeros at the end.
+    pub(crate) fn write(&self, path: &Path) {
+        fs::write(path, &self.bytes).unwrap();
+        File::options()
+            .write(true)
+            .open(path)
+            .unwrap()
+            .set_len(self.length)
+            .unwrap();
     }
 
     /// Returns the whole content, zeros at the end included.
