@@ -9,9 +9,10 @@ use super::crew::Crew;
 use super::dir_facts::read_whole;
 use super::log_reader::{LogReader, ReadFailure, Source};
 use super::log_target::LogTarget;
-use super::{EngineError, JobEvent};
+use super::plan_spec::Reading;
+use super::{EngineError, JobEvent, log_deep};
 use crate::disk::WindowBuffer;
-use crate::log::SegmentScan;
+use crate::log::{Finding, FindingCode, SegmentScan, Severity};
 use crate::plan::recovery::{Need, Recovery, ScanRequest};
 use crate::plan::{PartitionPlan, Verdict};
 use crate::terms::Offset;
@@ -22,12 +23,37 @@ const MAX_SMALL_FILE: u64 = 256 << 20;
 /// The crew of a plan: targets by number, scans that any worker may do.
 pub(super) type PlanCrew = Crew<usize, Arc<ScanTask>>;
 
+/// What is wanted of a scan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    /// Batches and the indexes that a boot would write.
+    Rebuild,
+    /// Batches alone.
+    Batches,
+}
+
+impl Depth {
+    fn scan(
+        self,
+        reader: &LogReader<'_>,
+        source: Source<'_>,
+        request: &ScanRequest,
+        buffer: &mut WindowBuffer,
+    ) -> Result<SegmentScan, ReadFailure> {
+        match self {
+            Self::Rebuild => reader.scan(source, request, buffer),
+            Self::Batches => reader.scan_batches(source, request, buffer),
+        }
+    }
+}
+
 /// A segment that a log's driver will need soon.
 #[derive(Debug)]
 pub(super) struct ScanTask {
     dir: PathBuf,
     dir_index: usize,
     request: ScanRequest,
+    depth: Depth,
     abandoned: Arc<AtomicBool>,
     result: Mutex<Option<Result<SegmentScan, ReadFailure>>>,
 }
@@ -49,7 +75,7 @@ impl ScanTask {
             counter: counters.map_or(&unknown, |dir| &dir.bytes_done),
             abandoned: &self.abandoned,
         };
-        guard.result = Some(reader.scan(source, &self.request, buffer));
+        guard.result = Some(self.depth.scan(reader, source, &self.request, buffer));
     }
 
     fn take_result(&self) -> Option<Result<SegmentScan, ReadFailure>> {
@@ -84,35 +110,86 @@ pub(super) struct LogDriver<'a> {
     pub(super) volume: usize,
     /// How many scans are under way ahead of the one that is needed; 0 scans none ahead.
     pub(super) ahead: usize,
+    /// How much is read.
+    pub(super) reading: Reading,
 }
 
 impl LogDriver<'_> {
     /// Makes the log's plan; one that cannot be read is a plan too, which leaves it alone.
     pub(super) fn plan(&self, buffer: &mut WindowBuffer) -> Result<PartitionPlan, EngineError> {
-        match self.recover(buffer) {
-            Ok(plan) => Ok(plan),
-            Err(ReadFailure::Cancelled) => Err(EngineError::Cancelled),
-            Err(ReadFailure::Unreadable(cause)) => {
-                Ok(self.target.untouched(Verdict::Unreadable { cause }))
-            }
-        }
-    }
-
-    fn recover(&self, buffer: &mut WindowBuffer) -> Result<PartitionPlan, ReadFailure> {
-        let target = self.target;
-        let dir = target.path();
+        let dir = self.target.path();
         let (unknown, wanted) = (AtomicU64::new(0), AtomicBool::new(false));
-        let counters = self.reader.context.dir(target.dir_index);
+        let counters = self.reader.context.dir(self.target.dir_index);
         let source = Source {
             dir: &dir,
             counter: counters.map_or(&unknown, |dir| &dir.bytes_done),
             abandoned: &wanted,
         };
-        let mut ahead = ScansAhead {
+        let mut plan = match self.recover(source, buffer) {
+            Ok(plan) => plan,
+            Err(ReadFailure::Cancelled) => return Err(EngineError::Cancelled),
+            Err(ReadFailure::Unreadable(cause)) => {
+                return Ok(self.target.untouched(Verdict::Unreadable { cause }));
+            }
+        };
+        if self.reading == Reading::Everything {
+            self.read_the_rest(source, &mut plan, buffer)?;
+        }
+        Ok(plan)
+    }
+
+    /// Reads what a boot would not.
+    fn read_the_rest(
+        &self,
+        source: Source<'_>,
+        plan: &mut PartitionPlan,
+        buffer: &mut WindowBuffer,
+    ) -> Result<(), EngineError> {
+        let mut ahead = self.scans_ahead(Depth::Batches);
+        let requests = log_deep::requests(self.target, plan);
+        let mut rest = requests.as_slice();
+        while let Some((request, later)) = rest.split_first() {
+            match ahead.scan(rest, source, buffer) {
+                Ok(scan) => {
+                    self.tell_segment(&scan);
+                    log_deep::take_scan(self.reader, self.target, plan, &scan);
+                }
+                Err(ReadFailure::Cancelled) => return Err(EngineError::Cancelled),
+                Err(ReadFailure::Unreadable(cause)) => plan.findings.push(
+                    Finding::new(FindingCode::Unreadable, Severity::Fatal, cause)
+                        .file(request.file.clone()),
+                ),
+            }
+            rest = later;
+        }
+        Ok(())
+    }
+
+    fn scans_ahead(&self, depth: Depth) -> ScansAhead<'_> {
+        ScansAhead {
             driver: self,
+            depth,
             abandoned: Arc::new(AtomicBool::new(false)),
             tasks: HashMap::new(),
-        };
+        }
+    }
+
+    fn tell_segment(&self, scan: &SegmentScan) {
+        self.reader.context.emit(JobEvent::Segment {
+            log_dir: self.target.log_dir.clone(),
+            dir_name: self.target.dir_name.clone(),
+            base_offset: scan.base_offset,
+            bytes: scan.file_len,
+        });
+    }
+
+    fn recover(
+        &self,
+        source: Source<'_>,
+        buffer: &mut WindowBuffer,
+    ) -> Result<PartitionPlan, ReadFailure> {
+        let target = self.target;
+        let mut ahead = self.scans_ahead(Depth::Rebuild);
         let mut recovery = Recovery::new(
             target.dir_name.clone(),
             target.entries.clone(),
@@ -121,7 +198,7 @@ impl LogDriver<'_> {
         loop {
             match recovery.next() {
                 Need::Read { file } => {
-                    let path = dir.join(&file);
+                    let path = source.dir.join(&file);
                     let bytes = match read_whole(self.reader.storage, &path, MAX_SMALL_FILE) {
                         Ok(bytes) => Some(bytes),
                         Err(error) if error.is_not_found() => None,
@@ -131,12 +208,7 @@ impl LogDriver<'_> {
                 }
                 Need::Scan(requests) => {
                     let scan = ahead.scan(&requests, source, buffer)?;
-                    self.reader.context.emit(JobEvent::Segment {
-                        log_dir: target.log_dir.clone(),
-                        dir_name: target.dir_name.clone(),
-                        base_offset: scan.base_offset,
-                        bytes: scan.file_len,
-                    });
+                    self.tell_segment(&scan);
                     recovery.supply_scan(scan);
                 }
                 Need::Replay(request) => {
@@ -156,6 +228,7 @@ impl LogDriver<'_> {
 /// The scans of one log that are under way or done before they are needed.
 struct ScansAhead<'a> {
     driver: &'a LogDriver<'a>,
+    depth: Depth,
     abandoned: Arc<AtomicBool>,
     tasks: HashMap<Offset, Arc<ScanTask>>,
 }
@@ -175,14 +248,14 @@ impl ScansAhead<'_> {
         };
         self.put_up(later);
         let Some(task) = self.tasks.remove(&first.base_offset) else {
-            return self.driver.reader.scan(source, first, buffer);
+            return self.depth.scan(self.driver.reader, source, first, buffer);
         };
         let (crew, volume) = (self.driver.crew, self.driver.volume);
         if crew
             .take_back(volume, |other| Arc::ptr_eq(other, &task))
             .is_some()
         {
-            return self.driver.reader.scan(source, first, buffer);
+            return self.depth.scan(self.driver.reader, source, first, buffer);
         }
         loop {
             if let Some(result) = task.take_result() {
@@ -205,6 +278,7 @@ impl ScansAhead<'_> {
                 dir: self.driver.target.path(),
                 dir_index: self.driver.target.dir_index,
                 request: request.clone(),
+                depth: self.depth,
                 abandoned: Arc::clone(&self.abandoned),
                 result: Mutex::new(None),
             });

@@ -75,6 +75,22 @@ impl LogReader<'_> {
         Ok(scan)
     }
 
+    /// Scans a segment whose indexes are not to be rebuilt.
+    pub(super) fn scan_batches(
+        &self,
+        source: Source<'_>,
+        request: &ScanRequest,
+        buffer: &mut WindowBuffer,
+    ) -> Result<SegmentScan, ReadFailure> {
+        let mut scanner = SegmentScanner::new(request.base_offset, request.len, request.limits);
+        self.feed(source, (&request.file, request.len), &mut scanner, buffer)?;
+        let mut scan = scanner.finish();
+        scan.offset_index = RebuiltIndex::Bytes(Vec::new());
+        scan.time_index = RebuiltIndex::Bytes(Vec::new());
+        scan.producers = None;
+        Ok(scan)
+    }
+
     /// Replays a segment's producers.
     pub(super) fn replay(
         &self,

@@ -82,6 +82,14 @@ impl LogTarget {
         segments
     }
 
+    /// Returns the bytes of all its segments; none of a dir that is to be deleted.
+    pub(super) fn log_bytes(&self) -> u64 {
+        if matches!(self.parsed, DirName::Delete(_)) {
+            return 0;
+        }
+        self.segments().iter().map(|(_, len)| len).sum()
+    }
+
     fn estimate(&self) -> u64 {
         if self.inputs.is_clean() || matches!(self.parsed, DirName::Delete(_)) {
             return 0;

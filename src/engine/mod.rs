@@ -24,6 +24,7 @@ mod job;
 mod job_dir;
 mod job_run;
 mod job_spec;
+mod log_deep;
 mod log_driver;
 mod log_finish;
 mod log_reader;

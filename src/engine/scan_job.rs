@@ -136,14 +136,15 @@ impl ScanJob<'_> {
     }
 
     fn set_totals(&self, targets: &[LogTarget], settled: &[(usize, PartitionPlan)]) {
-        let reads = self.spec.reading != Reading::Structure;
         for target in targets {
+            let bytes = match self.spec.reading {
+                Reading::Structure => 0,
+                Reading::AsBoot => target.scan_estimate,
+                Reading::Everything => target.log_bytes(),
+            };
             if let Some(counters) = self.context.dir(target.dir_index) {
                 counters.logs_total.fetch_add(1, Ordering::Relaxed);
-                if reads {
-                    let bytes = target.scan_estimate;
-                    counters.bytes_total.fetch_add(bytes, Ordering::Relaxed);
-                }
+                counters.bytes_total.fetch_add(bytes, Ordering::Relaxed);
             }
         }
         for (index, _) in settled {
@@ -197,6 +198,7 @@ impl ScanJob<'_> {
                             crew: &crew,
                             volume: place.volume(),
                             ahead: self.ahead(volumes, place.volume()),
+                            reading: self.spec.reading,
                         };
                         let failure = failures.get(number).and_then(Option::as_ref);
                         if let Ok(plan) = self.plan_log(&driver, failure, buffer) {

@@ -48,6 +48,8 @@ pub enum FindingCode {
     EndBelowHighWatermark,
     /// An index differs from the log and is rebuilt.
     IndexRebuilt,
+    /// An index that cannot be its log's, where no boot looks.
+    IndexCorrupt,
     /// An offset index is missing: the segment is read in full.
     IndexMissing,
     /// A time index is missing; below the recovery point it is created empty.

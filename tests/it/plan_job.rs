@@ -273,6 +273,43 @@ fn structure_reads_no_batch_and_counts_what_a_boot_would_read() {
 }
 
 #[test]
+fn everything_finds_what_no_boot_sees_and_plans_nothing_for_it() {
+    let tree = Tree::t4();
+    tree.edit(&tree.t0(1000, "log"), |bytes| bytes[BATCH * 50 + 300] ^= 1);
+    tree.write("d1/t-0/00000000000000000000.index", [0; 64]);
+    tree.edit(&tree.t0(2000, "timeindex"), |bytes| bytes.truncate(100));
+    let boot = plan(spec(&tree, &["d1"]));
+    assert!(only(&boot.plan.log_dirs[0]).verdict.reaches_end());
+    let mut deep = spec(&tree, &["d1"]);
+    deep.reading = Reading::Everything;
+    let handle = start_plan(deep).unwrap();
+    let bytes = u64::try_from(4 * SEGMENT).unwrap();
+    handle.events().iter().for_each(drop);
+    assert_eq!(handle.progress().bytes(), (bytes, bytes));
+    let made = handle.join().unwrap();
+    let log = only(&made.plan.log_dirs[0]);
+    let found: Vec<(FindingCode, &str)> = log
+        .findings
+        .iter()
+        .map(|finding| (finding.code, finding.file.as_deref().unwrap_or_default()))
+        .filter(|(_, file)| !file.starts_with("00000000000000003000"))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            (FindingCode::IndexCorrupt, "00000000000000000000.index"),
+            (FindingCode::CrcMismatch, "00000000000000001000.log"),
+            (FindingCode::IndexCorrupt, "00000000000000002000.timeindex"),
+        ]
+    );
+    assert_eq!(log.steps, only(&boot.plan.log_dirs[0]).steps);
+    assert_eq!(
+        log.segments[1].valid_bytes,
+        Some(u64::try_from(BATCH * 50).unwrap())
+    );
+}
+
+#[test]
 fn beside_a_live_broker_a_last_partial_batch_is_no_finding_and_nothing_is_planned() {
     let tree = Tree::t4_unflushed();
     tree.edit(&tree.t0(3000, "log"), |bytes| bytes.truncate(SEGMENT - 100));
