@@ -92,6 +92,8 @@ pub struct Settings {
     pub ascii: Sourced<bool>,
     /// Whether colours are shown.
     pub color: Sourced<bool>,
+    /// Whether the terminal is behind a network.
+    pub remote: Sourced<bool>,
 }
 
 impl Settings {
@@ -129,7 +131,20 @@ impl Settings {
                 .map(|path| Sourced::new(path, Source::Flag { name }))
                 .or_else(|| layers.text(key).map(|text| text.map(PathBuf::from)))
         };
+        let ssh = ["SSH_CONNECTION", "SSH_TTY"].into_iter().find(|name| {
+            env.get(&OsString::from(name))
+                .is_some_and(|v| !v.is_empty())
+        });
         Ok(Self {
+            remote: match ssh {
+                Some(name) => Sourced::new(
+                    true,
+                    Source::Env {
+                        name: name.to_owned(),
+                    },
+                ),
+                None => Sourced::new(false, Source::Default),
+            },
             config: or("--config", &flags.config, "config"),
             log_dirs: match &flags.log_dirs {
                 Some(dirs) => Some(Sourced::new(

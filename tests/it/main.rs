@@ -8,6 +8,7 @@
 
 mod apply_job;
 mod architecture;
+mod cli;
 #[cfg(feature = "tui")]
 mod dashboard;
 mod demo;

@@ -7,12 +7,14 @@ use crate::cli::apply::{ApplyRequest, apply};
 use crate::cli::args::{HandOverArg, RecoverArgs};
 use crate::cli::look::{self, BesideBroker, Look};
 use crate::cli::report::{
-    Detail, JsonReport, Line, Parts, ProgressLine, Reached, Report, Summary, TextReport, write_plan,
+    Detail, JsonReport, Line, Parts, ProgressLine, Reached, Report, Summary, TextReport,
+    falls_short, write_plan,
 };
 use crate::cli::target::{Candidate, NOT_DETECTED, Presence, VersionBasis};
 use crate::cli::{CliError, Context, Exit, confirm};
 use crate::engine::{Confirmed, LikeKafka, PlanSpec, PlanStore, Reading, StoredPlan};
-use crate::plan::{HandOver, RecoveryPlan};
+use crate::log::FindingCode;
+use crate::plan::{HandOver, LogDirPlan, RecoveryPlan};
 use crate::settings::{BrokerConfig, Quarantine, Source, Sourced, check_state_dir, is_writable};
 use crate::terms::KafkaVersion;
 
@@ -228,8 +230,10 @@ impl Run<'_> {
                 .map(|threads| threads.value.get()),
         };
         let applied = apply(&request, stored, |line| self.progress_line(line))?;
+        // The job counts every log that a boot finds elsewhere than planned, those that were not selected too.
         let exit = match applied.exit {
-            Exit::Ok if !is_whole(look, &stored.plan) => Exit::Findings,
+            Exit::Ok | Exit::Findings if is_whole(look, &stored.plan) => Exit::Ok,
+            Exit::Ok => Exit::Findings,
             exit => exit,
         };
         let plan = &stored.plan;
@@ -435,14 +439,21 @@ fn check_down(look: &Look) -> Result<(), CliError> {
 
 /// Says whether every log that was selected, and every log dir, comes to its planned end.
 fn is_whole(look: &Look, plan: &RecoveryPlan) -> bool {
+    let failed = |dir: &LogDirPlan| {
+        dir.partitions.is_empty()
+            && dir
+                .findings
+                .iter()
+                .any(|finding| finding.code == FindingCode::LogDir)
+    };
     look.broken.is_empty()
         && !plan
             .partitions()
             .any(|log| super::scan::is_left(&log.verdict))
-        && plan
+        && !plan
             .log_dirs
             .iter()
-            .all(|dir| dir.hand_over == plan.hand_over)
+            .any(|dir| failed(dir) || falls_short(plan, dir))
 }
 
 fn has_steps(plan: &RecoveryPlan) -> bool {

@@ -17,7 +17,7 @@ use std::path::Path;
 
 use super::Exit;
 use crate::log::Finding;
-use crate::plan::{LogDirPlan, PartitionPlan, RecoveryPlan, Step};
+use crate::plan::{HandOver, LogDirPlan, PartitionPlan, RecoveryPlan, Step};
 
 /// What came of a partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,6 +106,11 @@ pub(super) enum Parts {
     Steps,
     /// After an apply: the partitions.
     Partitions,
+}
+
+/// Says whether a log dir is handed over for less than was asked for: a log of it stays as it is, so a boot must read.
+pub(super) fn falls_short(plan: &RecoveryPlan, dir: &LogDirPlan) -> bool {
+    plan.hand_over == HandOver::Clean && dir.hand_over == HandOver::Verify
 }
 
 /// Prints a plan: each log dir with its partitions, their findings, and segments or steps. `reached` says what came of a

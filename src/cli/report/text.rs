@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::json::log_bytes;
 use super::line::RunLine;
-use super::{Reached, Report, Summary};
+use super::{Reached, Report, Summary, falls_short};
 use crate::app::confirm::PlanSummary;
 use crate::app::text::{bytes, count, offset, plural};
 use crate::cli::Exit;
@@ -219,14 +219,10 @@ impl TextReport<'_> {
             HandOver::Clean => "clean",
         };
         writeln!(self.out, "plan {short} · {class} · hand-over {hand_over}")?;
-        for dir in plan
-            .log_dirs
-            .iter()
-            .filter(|dir| dir.hand_over != plan.hand_over)
-        {
+        for dir in plan.log_dirs.iter().filter(|dir| falls_short(plan, dir)) {
             writeln!(
                 self.out,
-                "  {} is handed over for less: a log of it stays as it is",
+                "  {} is handed over as verify: a log of it stays as it is",
                 dir.path.display()
             )?;
         }

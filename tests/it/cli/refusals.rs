@@ -1,0 +1,169 @@
+//! What is refused before any change (4), and why.
+
+use std::fs::File;
+
+use nix::fcntl::{FcntlArg, fcntl};
+use nix::libc;
+
+use crate::support::fixture::Tree;
+use crate::support::program::{Ran, run};
+
+fn apply(tree: &Tree, more: &[&str]) -> Ran {
+    let mut arguments = vec!["--log-dirs", "d1", "recover", "--apply"];
+    arguments.extend(more);
+    let before = tree.fingerprint("d1");
+    let ran = run(&tree.path("."), &arguments);
+    assert_eq!(tree.fingerprint("d1"), before, "a refusal changes nothing");
+    ran
+}
+
+#[test]
+fn without_a_terminal_an_answer_is_needed() {
+    let tree = Tree::t4();
+    let ran = apply(&tree, &["--kafka-version", "4.4.0"]).exits(4);
+    assert!(ran.err.contains("--yes HASH"), "{}", ran.err);
+    assert!(ran.err.contains("--yes-to-all"), "{}", ran.err);
+}
+
+#[test]
+fn a_release_that_nobody_named_is_refused() {
+    let tree = Tree::t4();
+    let ran = apply(&tree, &["--yes-to-all"]).exits(4);
+    assert!(ran.err.contains("--kafka-version"), "{}", ran.err);
+    for version in ["3.6.2", "4.5.0", "2.8.0"] {
+        apply(&tree, &["--yes-to-all", "--kafka-version", version]).exits(4);
+    }
+}
+
+#[test]
+fn read_only_beats_everything() {
+    let tree = Tree::t4();
+    let more = [
+        "--yes-to-all",
+        "--kafka-version",
+        "4.4.0",
+        "--read-only",
+        "--allow-write",
+    ];
+    let ran = apply(&tree, &more).exits(4);
+    assert!(ran.err.contains("--read-only"), "{}", ran.err);
+    // A plan may be looked at, but is not kept.
+    let ran = run(
+        &tree.path("."),
+        &["--read-only", "recover", "--log-dirs", "d1", "--json"],
+    );
+    assert_eq!(ran.summary()["stored"], false);
+    assert!(!tree.path("state").exists());
+}
+
+#[test]
+fn a_hash_that_names_no_plan_is_refused() {
+    let tree = Tree::t4();
+    let ran = apply(
+        &tree,
+        &["--yes", "0123456789abcdef", "--kafka-version", "4.4.0"],
+    )
+    .exits(4);
+    assert!(ran.err.contains("no plan 0123456789abcdef"), "{}", ran.err);
+}
+
+/// Holds a dir's lock as Java does, with this process' id.
+fn hold_lock(tree: &Tree, dir: &str) -> File {
+    let path = tree.path(dir).join(".lock");
+    let file = File::options()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path)
+        .unwrap();
+    let lock = libc::flock {
+        l_type: i16::try_from(libc::F_WRLCK).unwrap(),
+        l_whence: 0,
+        l_start: 0,
+        l_len: 0,
+        l_pid: 0,
+    };
+    fcntl(&file, FcntlArg::F_SETLK(&lock)).unwrap();
+    file
+}
+
+#[test]
+fn a_lock_in_any_log_dir_is_a_living_broker() {
+    let tree = Tree::t4();
+    tree.add_log_dir("d2", 2);
+    let _lock = hold_lock(&tree, "d2");
+    let home = tree.path(".");
+    let before = tree.fingerprint("d1");
+    let ran = run(
+        &home,
+        &[
+            "--log-dirs",
+            "d1,d2",
+            "--kafka-version",
+            "4.4.0",
+            "recover",
+            "--apply",
+            "--yes-to-all",
+            "--json",
+        ],
+    )
+    .exits(4);
+    let pid = std::process::id().to_string();
+    assert!(ran.err.contains(&pid), "{}", ran.err);
+    assert_eq!(ran.summary()["exit"], 4);
+    assert_eq!(tree.fingerprint("d1"), before);
+    // Looking beside it reads names, sizes and checkpoints only.
+    let ran = run(&home, &["--log-dirs", "d1,d2", "scan", "--json"]).exits(0);
+    let line = &ran.kind("run")[0];
+    assert_eq!(
+        (line["broker"].as_str(), line["reading"].as_str()),
+        (Some("running"), Some("structure"))
+    );
+    assert_eq!(line["pid"].to_string(), pid);
+    // Batches are read when asked for.
+    let ran = run(
+        &home,
+        &[
+            "--log-dirs",
+            "d1,d2",
+            "scan",
+            "--read-batches",
+            "--rate",
+            "1GiB/s",
+            "--json",
+        ],
+    )
+    .exits(0);
+    assert_eq!(ran.kind("run")[0]["reading"], "everything");
+    let segments = ran.kind("segment");
+    assert!(
+        segments.iter().any(|segment| segment["batches"] == 100),
+        "{segments:?}"
+    );
+    assert_eq!(tree.fingerprint("d1"), before);
+}
+
+#[test]
+fn a_file_open_for_writing_is_a_living_broker() {
+    let tree = Tree::t4();
+    let _open = File::options()
+        .append(true)
+        .open(tree.t0(3000, "log"))
+        .unwrap();
+    let ran = apply(&tree, &["--yes-to-all", "--kafka-version", "4.4.0"]).exits(4);
+    assert!(ran.err.contains("open for writing"), "{}", ran.err);
+}
+
+#[test]
+fn a_state_dir_or_quarantine_inside_a_log_dir_is_a_usage_error() {
+    let tree = Tree::t4();
+    for more in [
+        ["--state-dir", "d1/state"],
+        ["--quarantine", "d1/quarantine"],
+    ] {
+        let mut arguments = vec!["--yes-to-all", "--kafka-version", "4.4.0"];
+        arguments.extend(more);
+        apply(&tree, &arguments).exits(2);
+    }
+}

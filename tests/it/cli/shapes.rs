@@ -1,0 +1,133 @@
+//! The field names of each kind of JSON line.
+
+use std::collections::BTreeMap;
+
+use crate::support::fixture::{SEGMENT, Tree};
+use crate::support::program::{Ran, run};
+
+/// Returns the keys of each kind, in the order in which they are printed.
+fn shapes(runs: &[Ran]) -> String {
+    let mut shapes: BTreeMap<String, String> = BTreeMap::new();
+    for line in runs.iter().flat_map(|ran| ran.out.lines()) {
+        let keys: Vec<String> = keys_of(line);
+        let kind = serde_json::from_str::<serde_json::Value>(line).unwrap()["kind"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        let keys = keys.join(" ");
+        let known = shapes.entry(kind).or_insert_with(|| keys.clone());
+        if known.len() < keys.len() {
+            *known = keys;
+        }
+    }
+    shapes
+        .into_iter()
+        .map(|(kind, keys)| format!("{kind}: {keys}\n"))
+        .collect()
+}
+
+/// Returns the keys of the outermost object, in order.
+fn keys_of(line: &str) -> Vec<String> {
+    let mut keys = Vec::new();
+    let mut depth = 0_usize;
+    let mut chars = line.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '{' | '[' => depth += 1,
+            '}' | ']' => depth -= 1,
+            '"' => {
+                let mut text = String::new();
+                while let Some(c) = chars.next() {
+                    match c {
+                        '"' => break,
+                        '\\' => {
+                            chars.next();
+                        }
+                        _ => text.push(c),
+                    }
+                }
+                if depth == 1 && chars.peek() == Some(&':') {
+                    keys.push(text);
+                }
+            }
+            _ => {}
+        }
+    }
+    keys
+}
+
+#[test]
+fn each_kind_has_its_fields() {
+    let tree = Tree::t4();
+    tree.edit(&tree.t0(3000, "log"), |bytes| bytes.truncate(SEGMENT - 10));
+    let home = tree.path(".");
+    let runs = [
+        run(&home, &["--log-dirs", "d1", "scan", "--json"]),
+        run(&home, &["--log-dirs", "d1", "recover", "--json"]),
+        run(&home, &["--log-dirs", "d1", "status", "--json"]),
+    ];
+    super::assert_snapshot("cli-json-fields", &shapes(&runs));
+}
+
+#[test]
+fn what_others_rely_on_is_there() {
+    let tree = Tree::t4();
+    tree.edit(&tree.t0(3000, "log"), |bytes| bytes.truncate(SEGMENT - 10));
+    let ran = run(&tree.path("."), &["--log-dirs", "d1", "scan", "--json"]);
+    for (kind, fields) in [
+        ("run", &["schema", "kafka_version", "now"][..]),
+        (
+            "finding",
+            &[
+                "code",
+                "severity",
+                "dir",
+                "partition",
+                "file",
+                "position",
+                "offset",
+                "lost_bytes",
+                "lost_records",
+                "text",
+                "next",
+            ],
+        ),
+        (
+            "segment",
+            &[
+                "dir",
+                "topic",
+                "partition",
+                "base_offset",
+                "next_offset",
+                "bytes",
+                "allocated",
+                "largest_timestamp",
+                "verdict",
+                "reason",
+            ],
+        ),
+        (
+            "partition",
+            &[
+                "dir",
+                "topic",
+                "partition",
+                "log_start_offset",
+                "log_end_offset",
+            ],
+        ),
+        ("summary", &["plan", "class", "exit"]),
+    ] {
+        let lines = ran.kind(kind);
+        assert!(!lines.is_empty(), "{kind}");
+        for line in lines {
+            for field in fields {
+                assert!(line.get(field).is_some(), "{kind} has no {field}: {line}");
+            }
+        }
+    }
+    // A run begins with `run` and ends with `summary`.
+    assert_eq!(ran.lines()[0]["kind"], "run");
+    ran.summary();
+}
