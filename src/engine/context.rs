@@ -103,6 +103,14 @@ impl JobContext {
         self.steps_done.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Says that all was read that will be: totals were estimates until here.
+    pub(super) fn settle_totals(&self) {
+        for dir in &self.dirs {
+            let done = dir.bytes_done.load(Ordering::Relaxed);
+            dir.bytes_total.store(done, Ordering::Relaxed);
+        }
+    }
+
     /// Returns the counters of the `index`-th log dir.
     pub(super) fn dir(&self, index: usize) -> Option<&DirCounters> {
         self.dirs.get(index)

@@ -174,6 +174,13 @@ impl LogDriver<'_> {
         }
     }
 
+    /// Counts bytes that names and sizes did not show.
+    fn expect_bytes(&self, bytes: u64) {
+        if let Some(counters) = self.reader.context.dir(self.target.dir_index) {
+            counters.bytes_total.fetch_add(bytes, Ordering::Relaxed);
+        }
+    }
+
     fn tell_segment(&self, scan: &SegmentScan) {
         self.reader.context.emit(JobEvent::Segment {
             log_dir: self.target.log_dir.clone(),
@@ -212,6 +219,7 @@ impl LogDriver<'_> {
                     recovery.supply_scan(scan);
                 }
                 Need::Replay(request) => {
+                    self.expect_bytes(request.len);
                     let replayed = self.reader.replay(source, &request, buffer)?;
                     recovery.supply_replay(&request, replayed);
                 }

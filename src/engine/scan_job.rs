@@ -58,6 +58,7 @@ impl ScanJob<'_> {
         let store = self.spec.state_dir.as_deref().map(PlanStore::new);
         let contents = Contents::new(store);
         let planned = self.plan(&targets, &failures, &volumes, &contents)?;
+        self.context.settle_totals();
         let log_dirs = self.assemble(dirs, planned, settled);
         self.context.enter(Phase::Ended);
         let plan = RecoveryPlan {

@@ -285,7 +285,8 @@ fn everything_finds_what_no_boot_sees_and_plans_nothing_for_it() {
     let handle = start_plan(deep).unwrap();
     let bytes = u64::try_from(4 * SEGMENT).unwrap();
     handle.events().iter().for_each(drop);
-    assert_eq!(handle.progress().bytes(), (bytes, bytes));
+    let (done, total) = handle.progress().bytes();
+    assert!(done >= bytes && done == total);
     let made = handle.join().unwrap();
     let log = only(&made.plan.log_dirs[0]);
     let found: Vec<(FindingCode, &str)> = log
