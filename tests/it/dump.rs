@@ -6,6 +6,7 @@ use std::path::Path;
 
 use krescue::cli::Exit;
 use krescue::cli::command::{DumpDepth, dump};
+use proptest::prelude::*;
 use serde_json::Value;
 
 use crate::support::golden_archive::{Files, below, unpack};
@@ -179,4 +180,73 @@ fn a_file_that_is_not_there_or_has_no_meaning_is_an_error() {
     };
     assert_eq!(fails("00000000000000000000.log"), Exit::Failed);
     assert_eq!(fails(".lock"), Exit::Usage);
+}
+
+/// A change of some bytes of a file.
+#[derive(Debug, Clone)]
+enum Damage {
+    Cut(prop::sample::Index),
+    Flip(prop::sample::Index, u8),
+    Overwrite(prop::sample::Index, Vec<u8>),
+    Insert(prop::sample::Index, Vec<u8>),
+}
+
+fn damage() -> impl Strategy<Value = Damage> {
+    let bytes = || prop::collection::vec(any::<u8>(), 1..40);
+    prop_oneof![
+        any::<prop::sample::Index>().prop_map(Damage::Cut),
+        (any::<prop::sample::Index>(), 1_u8..).prop_map(|(at, by)| Damage::Flip(at, by)),
+        (any::<prop::sample::Index>(), bytes()).prop_map(|(at, by)| Damage::Overwrite(at, by)),
+        (any::<prop::sample::Index>(), bytes()).prop_map(|(at, by)| Damage::Insert(at, by)),
+    ]
+}
+
+fn apply(bytes: &mut Vec<u8>, damage: &Damage) {
+    let place = |at: &prop::sample::Index, bytes: &Vec<u8>| at.index(bytes.len() + 1);
+    match damage {
+        Damage::Cut(at) => bytes.truncate(place(at, bytes)),
+        Damage::Flip(at, by) => {
+            let at = place(at, bytes);
+            if let Some(byte) = bytes.get_mut(at) {
+                *byte ^= by;
+            }
+        }
+        Damage::Overwrite(at, by) => {
+            for (to, from) in bytes.iter_mut().skip(at.index(by.len() * 9)).zip(by) {
+                *to = *from;
+            }
+        }
+        Damage::Insert(at, by) => {
+            let at = place(at, bytes);
+            bytes.splice(at..at, by.iter().copied());
+        }
+    }
+}
+
+#[test]
+fn a_real_file_with_any_damage_is_dumped() {
+    let mut files = below(&unpack(CASES), "message-format-1/before/");
+    files.extend(below(&unpack(CASES), "open-transaction/before/"));
+    files.extend(below(&unpack(NODES), "4.4.0-crashed/"));
+    files.retain(|path, _| path != "told.json" && !path.is_empty() && !path.ends_with('/'));
+    let paths: Vec<_> = files.keys().cloned().collect();
+    let dir = tempfile::tempdir().unwrap();
+    write(&files, dir.path());
+    let damages = prop::collection::vec(damage(), 1..4);
+    let config = ProptestConfig {
+        cases: 200,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    };
+    proptest!(config, |(path in prop::sample::select(paths), damages in damages)| {
+        let mut bytes = files[&path].clone();
+        for damage in &damages {
+            apply(&mut bytes, damage);
+        }
+        let path = dir.path().join(path);
+        fs::write(&path, bytes).unwrap();
+        let (exit, rows) = dump_rows(&path, DumpDepth::Records);
+        prop_assert!(matches!(exit, Exit::Ok | Exit::Findings));
+        prop_assert_eq!(&rows.last().unwrap()["kind"], "summary");
+    });
 }
