@@ -134,14 +134,19 @@ fn index_findings(
     target: &LogTarget,
     scan: &SegmentScan,
 ) -> impl Iterator<Item = Finding> {
+    // A crash leaves the active segment's indexes at full size, zeros behind the last entry.
+    let last_base = target.segments().last().map(|(base, _)| *base);
+    let is_active = last_base == Some(scan.base_offset);
     [FileKind::Index, FileKind::TimeIndex]
         .into_iter()
-        .filter_map(|kind| {
+        .filter_map(move |kind| {
             let name = segment_file_name(scan.base_offset, kind);
             let path = target.path().join(&name);
             let problem = match read_whole(reader.storage, &path, MAX_INDEX) {
-                Ok(bytes) if kind == FileKind::Index => offset_index_problem(&bytes, scan),
-                Ok(bytes) => time_index_problem(&bytes, scan),
+                Ok(bytes) if kind == FileKind::Index => {
+                    offset_index_problem(entries(&bytes, is_active, offset_index::ENTRY_LEN), scan)
+                }
+                Ok(bytes) => time_index_problem(entries(&bytes, is_active, time_index::ENTRY_LEN), scan),
                 Err(error) if error.is_not_found() => return None,
                 Err(error) => Some((0, error.sentence())),
             };
@@ -157,6 +162,20 @@ fn index_findings(
                 .next("remove the file with the broker down: the next boot reads the segment and makes it again"),
             )
         })
+}
+
+/// Returns an index's bytes; of an active segment's those before its zeros.
+fn entries(bytes: &[u8], is_active: bool, entry_len: usize) -> &[u8] {
+    if !is_active {
+        return bytes;
+    }
+    let used = bytes
+        .iter()
+        .rposition(|byte| *byte != 0)
+        .map_or(0, |last| last + 1);
+    bytes
+        .get(..used.next_multiple_of(entry_len).min(bytes.len()))
+        .unwrap_or(bytes)
 }
 
 fn offset_index_problem(bytes: &[u8], scan: &SegmentScan) -> Option<(u64, String)> {

@@ -9,9 +9,9 @@ use crate::terms::Offset;
 
 /// When a step runs. A boot on a half-done dir starts from the same recovery point, so later segments go before the
 /// cut they follow from, and from the last one down. Originals go before the swap that
-/// replaces them is renamed, and what Kafka makes for a swap without an index is there before. Snapshots behind the first segment that a boot reads may come in
-/// any order, for it removes them all; those at or below it come after them, ascending, as each is made from the one
-/// before. An index whose absence makes a boot read its segment comes after the snapshots that such a boot would write.
+/// replaces them is renamed, and what Kafka makes for a swap without an index is there before. Snapshots behind the
+/// first segment that a boot reads may come in any order, for it removes them all; those at or below it come after them,
+/// ascending, as each is made from the one before. An index whose absence makes a boot read its segment comes after the snapshots that such a boot would write.
 /// The epoch file comes late, since a boot adds to it only what is higher than all it knows; but before such an index if
 /// its segment told of an epoch, and first where a boot deletes the whole log, since one that finds no segment would keep
 /// its last epoch. The snapshot that the producers were loaded from goes last of all: no boot finds them without it.
@@ -232,6 +232,7 @@ impl Order<'_> {
             PartitionFile::Cleaned { .. } => (Turn::Leftovers, 0, 1),
             PartitionFile::Deleted => (Turn::Leftovers, 0, 2),
             _ if self.deletes_log => (Turn::EpochsOfDeletedLog, 0, 0),
+            _ if self.adds_epochs => (Turn::AddedEpochs, 0, 0),
             _ => (Turn::Epochs, 0, 0),
         }
     }
