@@ -149,5 +149,6 @@ impl ProducerEvents {
 
 #[inline]
 fn slot_of(id: ProducerId) -> usize {
-    usize::try_from(id.0.rem_euclid(RECENT as i64)).unwrap_or(0)
+    let [.., low] = id.0.to_be_bytes();
+    usize::from(low) % RECENT
 }

@@ -21,9 +21,10 @@ use std::borrow::Cow;
 
 use facts::{Facts, Interrupt};
 use state::{Phase, State};
+use steps::EpochTurn;
 
 use super::virtual_dir::{DirEntry, VirtualDir, VirtualFile};
-use super::{Ask, PartitionPlan, RecoveryInputs, Verdict};
+use super::{Ask, AskReason, PartitionPlan, RecoveryInputs, Verdict};
 use crate::format::file_name::DirName;
 use crate::log::{Finding, FindingCode, Replayed, SegmentScan, Severity, Walked};
 
@@ -150,12 +151,16 @@ impl Recovery {
                         .chain(first_unflushed)
                         .min(),
                     loaded_snapshots: &self.state.loaded_snapshots,
-                    adds_epochs: self.state.adds_epochs,
-                    deletes_log: self
+                    epochs: match self
                         .state
                         .loss
                         .reasons
-                        .contains(&super::AskReason::LogStartBeyondEnd),
+                        .contains(&AskReason::LogStartBeyondEnd)
+                    {
+                        true => EpochTurn::First,
+                        false if self.state.adds_epochs => EpochTurn::BeforeNewIndexes,
+                        false => EpochTurn::Last,
+                    },
                 },
             )
         };
@@ -172,7 +177,7 @@ impl Recovery {
                     .reasons
                     .first()
                     .copied()
-                    .unwrap_or(super::AskReason::BatchesBehindCut),
+                    .unwrap_or(AskReason::BatchesBehindCut),
                 lost_bytes: self.state.loss.bytes,
                 lost_records: self.state.loss.records,
                 lost_segments: self.state.loss.segments,

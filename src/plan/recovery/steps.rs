@@ -33,6 +33,17 @@ enum Turn {
     LoadedSnapshots,
 }
 
+/// When the epoch file is written; see [`Turn`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum EpochTurn {
+    /// A boot deletes the whole log.
+    First,
+    /// It gets epochs that it did not know.
+    BeforeNewIndexes,
+    /// It only loses some.
+    Last,
+}
+
 /// What decides the order beside the steps themselves.
 pub(super) struct Order<'a> {
     /// Segments that are read only because an index is missing or corrupt.
@@ -45,10 +56,8 @@ pub(super) struct Order<'a> {
     pub(super) first_read: Option<Offset>,
     /// The snapshots on disk that producers were loaded from.
     pub(super) loaded_snapshots: &'a BTreeSet<Offset>,
-    /// Whether the epoch file gets epochs that it did not know.
-    pub(super) adds_epochs: bool,
-    /// Whether a boot deletes the whole log.
-    pub(super) deletes_log: bool,
+    /// When the epoch file is written.
+    pub(super) epochs: EpochTurn,
 }
 
 /// Returns the steps from `listing` to `dir`.
@@ -231,9 +240,11 @@ impl Order<'_> {
             }
             PartitionFile::Cleaned { .. } => (Turn::Leftovers, 0, 1),
             PartitionFile::Deleted => (Turn::Leftovers, 0, 2),
-            _ if self.deletes_log => (Turn::EpochsOfDeletedLog, 0, 0),
-            _ if self.adds_epochs => (Turn::AddedEpochs, 0, 0),
-            _ => (Turn::Epochs, 0, 0),
+            _ => match self.epochs {
+                EpochTurn::First => (Turn::EpochsOfDeletedLog, 0, 0),
+                EpochTurn::BeforeNewIndexes => (Turn::AddedEpochs, 0, 0),
+                EpochTurn::Last => (Turn::Epochs, 0, 0),
+            },
         }
     }
 }
