@@ -1,6 +1,6 @@
 //! What is known before a plan is made: broker, log dirs, release, topics' settings, who uses the dirs.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
@@ -236,9 +236,4 @@ pub(super) fn missing<'a>(
 pub(super) fn overflow_dir(context: &Context) -> Option<PathBuf> {
     let dir = &context.settings.state_dir.as_ref()?.value;
     crate::settings::is_writable(dir).then(|| dir.clone())
-}
-
-/// Returns a log dir's path as text.
-pub(super) fn display(path: &Path) -> String {
-    path.display().to_string()
 }

@@ -1,8 +1,10 @@
 //! One file a command: from its arguments to an [`Exit`](super::Exit).
 
+mod again;
 mod dump;
 mod generate;
 mod jobs;
+mod preconditions;
 mod recover;
 mod scan;
 mod status;

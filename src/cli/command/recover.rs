@@ -1,8 +1,10 @@
 //! `recover`: the plan of what a boot would do, and its apply.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use super::again::{join, named_options};
+use super::preconditions::{check_allowed, check_down, check_target, check_version};
 use crate::cli::apply::{ApplyRequest, apply};
 use crate::cli::args::{HandOverArg, RecoverArgs};
 use crate::cli::look::{self, BesideBroker, Look};
@@ -10,13 +12,12 @@ use crate::cli::report::{
     Detail, JsonReport, Line, Parts, ProgressLine, Reached, Report, Summary, TextReport,
     falls_short, write_plan,
 };
-use crate::cli::target::{Candidate, NOT_DETECTED, Presence, VersionBasis};
+use crate::cli::target::{Candidate, Presence};
 use crate::cli::{CliError, Context, Exit, confirm};
 use crate::engine::{Confirmed, LikeKafka, PlanSpec, PlanStore, Reading, StoredPlan};
 use crate::log::FindingCode;
 use crate::plan::{HandOver, LogDirPlan, RecoveryPlan};
 use crate::settings::{BrokerConfig, Quarantine, Source, Sourced, check_state_dir, is_writable};
-use crate::terms::KafkaVersion;
 
 /// Runs `recover`.
 pub(in crate::cli) fn recover(
@@ -40,28 +41,6 @@ pub(in crate::cli) fn recover(
         }
         _ => run.plan(),
     }
-}
-
-/// Refuses what needs no look at the log dirs to be refused.
-fn check_allowed(context: &Context, args: &RecoverArgs) -> Result<(), CliError> {
-    if let Some(why) = context.forbidden() {
-        return Err(CliError::refused(why).hint("Nothing was changed."));
-    }
-    let state_dir = context.state_dir()?;
-    if !is_writable(&state_dir.value) {
-        let dir = state_dir.value.display();
-        return Err(
-            CliError::refused(format!("the state dir {dir} cannot be written")).hint(
-                "Name one with --state-dir DIR, on a volume that outlives the host's restart.",
-            ),
-        );
-    }
-    if args.yes.is_none() && !args.yes_to_all && !confirm::can_ask() {
-        return Err(CliError::refused("there is no terminal to confirm on")
-            .hint("Look at the plan first (recover without --apply), then: --apply --yes HASH.")
-            .hint("For scripts: --apply --yes-to-all."));
-    }
-    Ok(())
 }
 
 /// One run of the command.
@@ -107,6 +86,7 @@ impl Run<'_> {
         run.now = stored.plan.now.rfc3339();
         self.with_report(|report| Ok(report.run(&run)?))?;
         self.print(&look, &stored.plan)?;
+        self.with_report(|report| Ok(report.plan(&stored.plan, Some((&stored.hash, true)))?))?;
         self.apply(&look, stored, Confirmed::ByHash)
     }
 
@@ -186,6 +166,7 @@ impl Run<'_> {
     }
 
     fn confirm_and_apply(&mut self, look: &Look, stored: &StoredPlan) -> Result<Exit, CliError> {
+        self.with_report(|report| Ok(report.plan(&stored.plan, Some((&stored.hash, true)))?))?;
         if !has_work(&stored.plan) {
             let exit = if is_whole(look, &stored.plan) {
                 Exit::Ok
@@ -312,6 +293,7 @@ impl Run<'_> {
         let quiet =
             is_whole(look, plan) && !has_steps(plan) && !look::beyond_routine(dirs.chain(logs));
         let exit = if quiet { Exit::Ok } else { Exit::Findings };
+        self.with_report(|report| Ok(report.plan(plan, Some((hash, stored)))?))?;
         let exit = self.end(
             plan,
             &Summary {
@@ -323,8 +305,9 @@ impl Run<'_> {
         )?;
         if has_work(plan) && stored {
             let short = hash.get(..8).unwrap_or(hash);
+            let named = named_options(self.context);
             self.note(&format!(
-                "carry it out: krescue recover --apply --yes {short}"
+                "carry it out: krescue{named} recover --apply --yes {short}"
             ))?;
         }
         Ok(exit)
@@ -377,66 +360,6 @@ enum Kept {
     },
 }
 
-/// Refuses an apply over a living broker or with a release that nobody is sure of.
-fn check_target(look: &Look) -> Result<(), CliError> {
-    check_down(look)?;
-    if look.version.basis == VersionBasis::Assumed {
-        return Err(version_refused(&look.version.source));
-    }
-    check_compared(look.version.version, &look.version.source)
-}
-
-/// Refuses a stored plan whose release nobody is sure of. The same plan may have been made twice, the release being
-/// guessed once and named once: so what is known now counts too.
-fn check_version(look: &Look, plan: &RecoveryPlan) -> Result<(), CliError> {
-    let sure =
-        look.version.basis != VersionBasis::Assumed && look.version.version == plan.kafka_version;
-    if !sure && plan.version_source.contains(NOT_DETECTED) {
-        return Err(version_refused(&plan.version_source));
-    }
-    check_compared(plan.kafka_version, &plan.version_source)
-}
-
-/// Refuses a release that recovery was not compared with.
-fn check_compared(version: KafkaVersion, source: &str) -> Result<(), CliError> {
-    if version.is_compared() {
-        return Ok(());
-    }
-    Err(CliError::refused(format!(
-        "Kafka {version} ({source}) is outside of what krescue was compared with (3.7 to 4.4)"
-    ))
-    .hint("Recovering with another release's rules is a choice: --kafka-version V."))
-}
-
-fn version_refused(source: &str) -> CliError {
-    CliError::refused(format!(
-        "the broker's Kafka release is not known ({source})"
-    ))
-    .hint("Name the release that will boot: --kafka-version V (3.7 to 4.4).")
-}
-
-/// Refuses over a living broker.
-fn check_down(look: &Look) -> Result<(), CliError> {
-    match &look.presence {
-        Presence::Down => Ok(()),
-        Presence::Running { how, .. } => {
-            let stop = match &look.candidate.unit {
-                Some(unit) => {
-                    format!("Stop it first: systemctl mask --runtime {unit}; systemctl stop {unit}")
-                }
-                None => "Stop it first, and whatever would start it again.".to_owned(),
-            };
-            Err(CliError::refused(format!("a living broker: {how}"))
-                .hint(stop)
-                .hint("krescue scan looks beside it."))
-        }
-        Presence::Unknown { why } => Err(CliError::refused(format!(
-            "it cannot be told whether a broker lives on these log dirs: {why}"
-        ))
-        .hint("Run krescue as root or as the broker's user.")),
-    }
-}
-
 /// Says whether every log that was selected, and every log dir, comes to its planned end.
 fn is_whole(look: &Look, plan: &RecoveryPlan) -> bool {
     let failed = |dir: &LogDirPlan| {
@@ -468,12 +391,4 @@ fn has_work(plan: &RecoveryPlan) -> bool {
             .log_dirs
             .iter()
             .any(|dir| dir.recovery_points.is_some() || dir.hand_over == HandOver::Clean)
-}
-
-fn join(dirs: &[PathBuf]) -> String {
-    let names: Vec<String> = dirs
-        .iter()
-        .map(|dir: &PathBuf| look::display(Path::new(dir)))
-        .collect();
-    names.join(",")
 }

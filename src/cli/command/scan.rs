@@ -95,6 +95,7 @@ fn finish(
     } else {
         Exit::Ok
     };
+    report.plan(plan, None)?;
     let summary = Summary {
         exit,
         ..Summary::of_nothing()

@@ -166,6 +166,11 @@ impl Report for JsonReport<'_> {
         }))
     }
 
+    fn plan(&mut self, _: &RecoveryPlan, _: Option<(&str, bool)>) -> io::Result<()> {
+        // The summary has it.
+        Ok(())
+    }
+
     fn note(&mut self, _: &str) -> io::Result<()> {
         Ok(())
     }

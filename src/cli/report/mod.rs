@@ -82,6 +82,8 @@ pub(super) trait Report {
     ) -> io::Result<()>;
     /// A step of a partition.
     fn step(&mut self, dir: &LogDirPlan, log: &PartitionPlan, step: &Step) -> io::Result<()>;
+    /// What the plan amounts to, before anything is asked; with its hash and whether it is stored, where it has one.
+    fn plan(&mut self, plan: &RecoveryPlan, hash: Option<(&str, bool)>) -> io::Result<()>;
     /// A line for people; programs do not see it.
     fn note(&mut self, text: &str) -> io::Result<()>;
     /// The end.

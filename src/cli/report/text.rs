@@ -9,7 +9,7 @@ use super::{Reached, Report, Summary, falls_short};
 use crate::app::confirm::PlanSummary;
 use crate::app::text::{bytes, count, offset, plural};
 use crate::cli::Exit;
-use crate::log::{Finding, Severity};
+use crate::log::{Finding, FindingCode, Severity};
 use crate::plan::{
     Class, HandOver, LogDirPlan, PartitionPlan, RecoveryPlan, Step, StepAction, StopState, Verdict,
 };
@@ -108,7 +108,9 @@ impl Report for TextReport<'_> {
         log: Option<&PartitionPlan>,
         finding: &Finding,
     ) -> io::Result<()> {
-        if finding.severity == Severity::Routine && log.is_some() {
+        // The dir's own line says already how it stopped.
+        let said = finding.code == FindingCode::UncleanStop;
+        if said || (finding.severity == Severity::Routine && log.is_some()) {
             return Ok(());
         }
         let indent = match (dir, log) {
@@ -158,7 +160,7 @@ impl Report for TextReport<'_> {
         writeln!(self.out, "{text}")
     }
 
-    fn summary(&mut self, plan: &RecoveryPlan, summary: &Summary) -> io::Result<()> {
+    fn plan(&mut self, plan: &RecoveryPlan, hash: Option<(&str, bool)>) -> io::Result<()> {
         let sum = PlanSummary::of(plan);
         let mut parts = vec![plural(plan.partitions().count() as u64, "log", "logs")];
         for (number, text) in [
@@ -181,7 +183,7 @@ impl Report for TextReport<'_> {
             parts.push(plural(routine, "routine finding", "routine findings"));
         }
         writeln!(self.out, "\n{}", parts.join(" · "))?;
-        if sum.cut_bytes > 0 {
+        if sum.cut_bytes > 0 && hash.is_some() {
             let copies = match &plan.quarantine {
                 Some(place) => format!("{} to {}", bytes(sum.quarantine_bytes), place.display()),
                 None => "nothing is copied".to_owned(),
@@ -193,13 +195,18 @@ impl Report for TextReport<'_> {
                 plural(sum.cut_logs, "log", "logs")
             )?;
         }
-        if let Some(hash) = &summary.plan {
-            self.plan_line(plan, hash, summary.stored)?;
+        match hash {
+            Some((hash, stored)) => self.plan_line(plan, hash, stored),
+            None => Ok(()),
         }
-        match (&summary.cause, summary.exit) {
-            (Some(cause), _) => writeln!(self.out, "{cause}"),
-            (None, Exit::Ok) if summary.job.is_some() => writeln!(self.out, "done"),
-            _ => Ok(()),
+    }
+
+    fn summary(&mut self, _: &RecoveryPlan, summary: &Summary) -> io::Result<()> {
+        match (&summary.cause, &summary.job) {
+            // The standard error has the cause.
+            (Some(_), _) | (None, None) => Ok(()),
+            (None, Some(job)) if summary.exit == Exit::Ok => writeln!(self.out, "job {job}: done"),
+            (None, Some(job)) => writeln!(self.out, "job {job}: done, but not for all"),
         }
     }
 }

@@ -46,6 +46,21 @@ fn an_undamaged_crash_is_routine() {
 }
 
 #[test]
+fn scan_reads_every_batch_of_every_log() {
+    let tree = Tree::t4();
+    let segments = scan(&tree).exits(0).kind("segment");
+    assert_eq!(segments.len(), 4);
+    for (number, segment) in segments.iter().enumerate() {
+        assert_eq!(segment["base_offset"], number * 1000);
+        assert_eq!(segment["next_offset"], (number + 1) * 1000);
+        assert_eq!(segment["bytes"], SEGMENT);
+        assert_eq!(segment["batches"], 100);
+        assert_eq!(segment["records"], 1000);
+    }
+    assert_eq!(segments[3]["largest_timestamp"], "2023-11-14T22:19:59.009Z");
+}
+
+#[test]
 fn structure_reads_no_batch() {
     let tree = Tree::t4();
     tree.edit(&tree.t0(3000, "log"), |bytes| bytes[60_000] ^= 0xff);

@@ -2,6 +2,7 @@
 
 mod acting;
 mod bad_input;
+mod confirm;
 mod looking;
 mod refusals;
 mod shapes;
