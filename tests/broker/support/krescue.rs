@@ -87,25 +87,25 @@ impl Answer {
         }
     }
 
-    /// Returns the findings' codes by `dir/partition`, as far as they name a partition.
-    pub(crate) fn codes(&self) -> BTreeMap<String, Vec<String>> {
-        let mut codes: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    /// Returns the findings' codes and texts by `dir/partition`, as far as they name a partition.
+    pub(crate) fn findings(&self) -> BTreeMap<String, Vec<(String, String)>> {
+        let mut findings: BTreeMap<String, Vec<_>> = BTreeMap::new();
         for line in self.lines.iter().filter(|line| line["kind"] == "finding") {
-            if let (Some(dir), Some(partition), Some(code)) = (
-                line["dir"].as_str(),
-                line["partition"].as_str(),
-                line["code"].as_str(),
-            ) {
-                let dir = Path::new(dir)
+            let field = |name: &str| line[name].as_str().map(str::to_owned);
+            if let (Some(dir), Some(partition), Some(code)) =
+                (field("dir"), field("partition"), field("code"))
+            {
+                let dir = Path::new(&dir)
                     .file_name()
                     .unwrap_or_default()
                     .to_string_lossy();
-                codes
+                let finding = (code, field("text").unwrap_or_default());
+                findings
                     .entry(format!("{dir}/{partition}"))
                     .or_default()
-                    .push(code.to_owned());
+                    .push(finding);
             }
         }
-        codes
+        findings
     }
 }
