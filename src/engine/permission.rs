@@ -1,7 +1,8 @@
 //! Whether this user may do every step, asked before the first.
 
+use std::collections::BTreeMap;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use nix::unistd::{Gid, getegid, geteuid, getgroups};
 use rustix::fs::{Access, access};
@@ -36,8 +37,13 @@ fn check_partition(
     let dir = log_dir.join(&plan.dir_name);
     may_change_names(&dir)?;
     let mut creates = false;
+    // A file that an earlier step renames lies under its old name now.
+    let mut old_names: BTreeMap<&str, PathBuf> = BTreeMap::new();
     for step in &plan.steps {
-        let path = dir.join(&step.file);
+        let path = old_names
+            .get(step.file.as_str())
+            .cloned()
+            .unwrap_or_else(|| dir.join(&step.file));
         match &step.action {
             StepAction::SetLen { .. } => may(&path, Access::WRITE_OK)?,
             StepAction::Write { replaces: None, .. } => creates = true,
@@ -45,7 +51,11 @@ fn check_partition(
                 not_immutable(&path)?;
                 may_give_away(log_dir, &path)?;
             }
-            StepAction::Remove { .. } | StepAction::Rename { .. } => not_immutable(&path)?,
+            StepAction::Remove { .. } => not_immutable(&path)?,
+            StepAction::Rename { to } => {
+                not_immutable(&path)?;
+                old_names.insert(to, path);
+            }
         }
     }
     if creates {

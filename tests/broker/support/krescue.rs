@@ -64,7 +64,7 @@ impl Target<'_> {
             matches!(answer.exit, 0 | 3),
             "exit {}\n{}",
             answer.exit,
-            answer.text
+            answer.tail()
         );
         answer
     }
@@ -85,6 +85,16 @@ impl Answer {
                 .collect(),
             text: format!("{out}{}", String::from_utf8_lossy(&output.stderr)),
         }
+    }
+
+    /// Returns the last lines it said, and what it said on its error output.
+    pub(crate) fn tail(&self) -> String {
+        let lines: Vec<_> = self
+            .text
+            .lines()
+            .filter(|line| !line.contains("\"kind\":\"step\""))
+            .collect();
+        lines[lines.len().saturating_sub(8)..].join("\n")
     }
 
     /// Returns the findings' codes and texts by `dir/partition`, as far as they name a partition.
