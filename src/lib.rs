@@ -1,6 +1,6 @@
 //! krescue: a storage and recovery engine for Kafka's log dirs, and the dashboard that hosts it.
 //!
-//! The flow: bytes of a log dir → [`format`] → [`log`] (what one replica's files say) → [`plan`] (what a boot would do,
+//! The flow: bytes of a log dir → [`mod@format`] → [`log`] (what one replica's files say) → [`plan`] (what a boot would do,
 //! as steps) → [`engine`] (does the steps) → events → [`app`] (the state) → [`tui`] (cells).
 //! Read, decide and apply are three functions in three modules.
 //!

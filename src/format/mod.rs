@@ -3,6 +3,16 @@
 //! A decoder takes any bytes and never panics, reads no clock and opens no file. Each file begins with its layout and
 //! with what a checksum covers. What Kafka tolerates is tolerated; what it refuses is an error that says how Kafka takes
 //! it, since that decides what a boot does.
+//!
+//! | what | where |
+//! |---|---|
+//! | a log | [`batch`] (where batches end), [`record_batch`], [`record`], [`control_record`]; [`legacy_message`] |
+//! | beside it | [`offset_index`], [`time_index`], [`txn_index`], [`producer_snapshot`] |
+//! | text | [`offset_checkpoint`], [`leader_epoch_checkpoint`], [`partition_metadata`], [`meta_properties`], [`clean_shutdown`], [`quorum_state`] |
+//! | names | [`file_name`] |
+//! | KRaft | [`metadata_record`] |
+//! | below them | [`cursor`], [`compact`], [`checksum`], [`compression`], [`checkpoint`], [`properties`], [`java`] |
+//! | ours | [`archive`] |
 
 pub mod archive;
 pub mod batch;
