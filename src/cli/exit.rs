@@ -180,7 +180,7 @@ fn settings_hint(error: &SettingsError) -> &'static str {
             "Kafka takes the inner one for a partition: name one of them."
         }
         SettingsError::StateInLogDir { .. } => {
-            "Kafka does not start over a dir that it does not know: name another one with --state-dir."
+            "Kafka does not start over a dir that it does not know: name a place outside of the log dirs."
         }
         SettingsError::NoStateDir => "Name one with --state-dir DIR.",
         SettingsError::TopicConfig { .. } => {

@@ -117,14 +117,14 @@ pub enum SettingsError {
         /// Who names them.
         origin: Source,
     },
-    /// A state dir inside a log dir.
-    #[error("state dir {} ({origin}) lies inside log dir {}", state.display(), log_dir.display())]
+    /// A state dir, or a quarantine, inside a log dir.
+    #[error("{} ({origin}) lies inside log dir {}", state.display(), log_dir.display())]
     StateInLogDir {
-        /// The state dir.
+        /// The dir.
         state: PathBuf,
         /// The log dir.
         log_dir: PathBuf,
-        /// Who names the state dir.
+        /// Who names it.
         origin: Source,
     },
     /// No place for the state dir.

@@ -189,7 +189,7 @@ fn only_the_selected_partitions_are_touched() {
     let tree = torn();
     tree.add_partition("d1", "u-0", 1);
     tree.edit(&tree.path("d1/u-0/00000000000000000000.log"), |bytes| {
-        bytes.truncate(SEGMENT - 10)
+        bytes.truncate(SEGMENT - 10);
     });
     let before = tree.fingerprint("d1/u-0");
     let ran = recover(&tree, &["--apply", "--yes-to-all", "--partition", "t-0"]).exits(0);
@@ -217,7 +217,7 @@ fn a_signal_stops_in_the_middle_and_a_rerun_goes_on() {
     let jobs = tree.path("state/krescue/jobs");
     let started = Instant::now();
     while fs::read_dir(&jobs).map_or(0, Iterator::count) == 0
-        && started.elapsed() < Duration::from_secs(60)
+        && started.elapsed() < Duration::from_mins(1)
     {
         assert!(
             child.try_wait().unwrap().is_none(),

@@ -110,6 +110,131 @@ fn a_dir_where_a_file_should_be() {
 }
 
 #[test]
+fn a_file_that_is_missing() {
+    for (file, code) in [
+        ("00000000000000001000.index", Some("index_missing")),
+        ("00000000000000001000.timeindex", Some("time_index_missing")),
+        ("00000000000000003000.log", Some("index_orphaned")),
+        ("00000000000000003000.index", None),
+        ("leader-epoch-checkpoint", None),
+        ("partition.metadata", Some("partition_metadata")),
+    ] {
+        let tree = Tree::t4();
+        fs::remove_file(tree.path("d1/t-0").join(file)).unwrap();
+        let ran = scan(&tree, "d1");
+        assert!(matches!(ran.exit, 0 | 3), "{file}: {} {}", ran.out, ran.err);
+        if let Some(code) = code {
+            assert!(
+                ran.codes().contains(&code.to_owned()),
+                "{file}: {:?}",
+                ran.codes()
+            );
+        }
+        ran.summary();
+    }
+    let tree = Tree::t4();
+    fs::remove_file(tree.path("d1/meta.properties")).unwrap();
+    scan(&tree, "d1").summary();
+}
+
+#[test]
+fn a_file_that_vanishes_behind_a_plan() {
+    let tree = Tree::t4();
+    tree.edit(&tree.t0(3000, "log"), |bytes| bytes.truncate(SEGMENT - 10));
+    let home = tree.path(".");
+    let common = [
+        "--log-dirs",
+        "d1",
+        "--kafka-version",
+        "4.4.0",
+        "recover",
+        "--json",
+    ];
+    let plan = run(&home, &common).exits(3).summary();
+    let hash = plan["plan"].as_str().unwrap().to_owned();
+    fs::remove_file(tree.t0(3000, "log")).unwrap();
+    let before = tree.fingerprint("d1/t-0");
+    let mut arguments = common.to_vec();
+    arguments.extend(["--apply", "--yes", &hash]);
+    let ran = run(&home, &arguments).exits(4);
+    assert!(ran.err.contains("00000000000000003000.log"), "{}", ran.err);
+    assert_eq!(tree.fingerprint("d1/t-0"), before);
+    // A link to nowhere, as a file that goes away between the listing and the look at it.
+    symlink("gone", tree.t0(3000, "log")).unwrap();
+    assert_eq!(scan(&tree, "d1").exit, 3);
+}
+
+/// Runs a shell with mounts of its own, or says why not.
+fn with_mounts(tree: &Tree, script: &str) -> Option<Ran> {
+    if !nix::unistd::geteuid().is_root() {
+        eprintln!("skipped: only root mounts");
+        return None;
+    }
+    let output = std::process::Command::new("unshare")
+        .args(["--mount", "--propagation", "private", "sh", "-ec", script])
+        .current_dir(tree.path("."))
+        .env("K", env!("CARGO_BIN_EXE_krescue"))
+        .env("XDG_STATE_HOME", tree.path("state"))
+        .output();
+    let ran = crate::support::program::ran(output.ok()?);
+    if ran.err.contains("unshare") || ran.err.contains("mount:") {
+        eprintln!("skipped: {}", ran.err);
+        return None;
+    }
+    Some(ran)
+}
+
+#[test]
+fn a_read_only_mount_is_looked_at_and_not_applied_to() {
+    let tree = Tree::t4();
+    tree.edit(&tree.t0(3000, "log"), |bytes| bytes.truncate(SEGMENT - 10));
+    let before = tree.fingerprint("d1");
+    let mounted = "mount --bind d1 d1; mount -o remount,ro,bind d1;";
+    let look = format!("{mounted} $K --log-dirs d1 scan --json");
+    let Some(ran) = with_mounts(&tree, &look) else {
+        return;
+    };
+    assert_eq!(
+        ran.exits(3).finding("torn_tail")["position"],
+        SEGMENT - BATCH
+    );
+    let apply = format!(
+        "{mounted} $K --log-dirs d1 --kafka-version 4.4.0 recover --apply --yes-to-all --json"
+    );
+    let ran = with_mounts(&tree, &apply).unwrap().exits(4);
+    assert!(
+        ran.err.contains("read-only") || ran.err.contains("Read-only"),
+        "{}",
+        ran.err
+    );
+    assert_eq!(tree.fingerprint("d1"), before);
+}
+
+#[test]
+fn a_full_volume_is_refused_before_any_change() {
+    let tree = Tree::t4();
+    // 512 KiB: the four logs fill 116 of 128 pages; the indexes are gone and two pages stay free.
+    let script = "mount -t tmpfs -o size=512k none mnt; rm d1/t-0/*index; cp -a d1 mnt/d1; cd mnt; \
+        free=$(stat -f -c %a .); if [ $free -gt 2 ]; then head -c $(( (free - 2) * 4096 )) /dev/zero > fill; fi; \
+        find d1 -type f | sort | xargs md5sum > ../before; \
+        rc=0; $K --log-dirs d1 --kafka-version 4.4.0 recover --apply --yes-to-all || rc=$?; \
+        find d1 -type f ! -name .lock | sort | xargs md5sum > ../after; exit $rc";
+    fs::create_dir(tree.path("mnt")).unwrap();
+    tree.write("d1/recovery-point-offset-checkpoint", "");
+    let Some(ran) = with_mounts(&tree, script) else {
+        return;
+    };
+    let ran = ran.exits(4);
+    assert!(
+        ran.err.contains("free") || ran.err.contains("space") || ran.err.contains("room"),
+        "{}",
+        ran.err
+    );
+    let read = |name: &str| fs::read_to_string(tree.path(name)).unwrap();
+    assert_eq!(read("before"), read("after"));
+}
+
+#[test]
 fn a_foreign_dir_stops_a_boot() {
     let tree = Tree::t4();
     fs::create_dir(tree.path("d1/lost+found")).unwrap();

@@ -120,7 +120,7 @@ fn several_cuts_need_their_number() {
     let tree = class_b();
     tree.add_partition("d1", "u-0", 1);
     tree.edit(&tree.path("d1/u-0/00000000000000000000.log"), |bytes| {
-        bytes.truncate(SEGMENT - 10)
+        bytes.truncate(SEGMENT - 10);
     });
     refused(&tree, &[], "", "t-0\n");
     let answered = apply(&tree, &[], "", "2\n");

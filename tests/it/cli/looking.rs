@@ -83,7 +83,7 @@ fn structure_reads_no_batch() {
 fn a_zero_tail_is_told_with_its_place() {
     let tree = Tree::t4();
     tree.edit(&tree.t0(3000, "log"), |bytes| {
-        bytes.resize(SEGMENT + 4096, 0)
+        bytes.resize(SEGMENT + 4096, 0);
     });
     let ran = scan(&tree).exits(3);
     let finding = ran.finding("zero_tail");

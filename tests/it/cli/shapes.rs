@@ -20,10 +20,11 @@ fn shapes(runs: &[Ran]) -> String {
             *known = keys;
         }
     }
-    shapes
+    let lines: Vec<String> = shapes
         .into_iter()
-        .map(|(kind, keys)| format!("{kind}: {keys}\n"))
-        .collect()
+        .map(|(kind, keys)| format!("{kind}: {keys}"))
+        .collect();
+    lines.join("\n")
 }
 
 /// Returns the keys of the outermost object, in order.
