@@ -26,7 +26,7 @@ JSON lines (--json)
 
   run        schema krescue_version command kafka_version version_source now
              host node_id cluster_id config found_by log_dirs broker (down,
-             running, unknown) pid unit reading
+             running, unknown) pid unit topic_settings reading
   log_dir    dir state (clean, unclean) hand_over removes_marker logs segments
              bytes scan_bytes
   partition  dir dir_name topic partition verdict (nothing, recover, ask,

@@ -98,13 +98,22 @@ impl Look {
                 .next("Mount or repair it, or take it out of log.dirs; the other log dirs are looked at without it.");
             (dir, finding)
         });
+        let release = (!self.version.version.is_compared()).then(|| {
+            let text = format!(
+                "Kafka {} ({}) lies outside of what recovery was compared with (3.7 to 4.4): a boot may do otherwise",
+                self.version.version, self.version.source
+            );
+            let finding = Finding::new(FindingCode::NotSupportedYet, Severity::Routine, text)
+                .next("recover --apply is refused for it.");
+            (None, finding)
+        });
         let topics = self
             .topics
             .findings
             .iter()
             .cloned()
             .map(|finding| (None, finding));
-        broken.chain(topics).collect()
+        broken.chain(release).chain(topics).collect()
     }
 
     /// Returns a plan's inputs that come from here; the rest is the command's.
@@ -160,6 +169,7 @@ impl Look {
             broker: self.presence.word(),
             pid: self.presence.pid().or(self.candidate.pid),
             unit: self.candidate.unit.clone(),
+            topic_settings: self.topics.source.clone(),
             reading: match reading {
                 Reading::Structure => "structure",
                 Reading::AsBoot => "as_boot",
@@ -217,19 +227,31 @@ pub(super) fn beyond_routine<'a>(findings: impl IntoIterator<Item = &'a Finding>
         .any(|finding| finding.severity > Severity::Routine)
 }
 
-/// Returns the selected partitions that lie in none of the log dirs.
-pub(super) fn missing<'a>(
-    wanted: &'a [TopicPartition],
+/// Checks that each selected partition lies in a log dir.
+///
+/// # Errors
+///
+/// A usage error that names those that do not.
+pub(super) fn check_selection(
+    wanted: &[TopicPartition],
     plan: &crate::plan::RecoveryPlan,
-) -> Vec<&'a TopicPartition> {
-    wanted
+) -> Result<(), CliError> {
+    let is_there = |tp: &TopicPartition| {
+        plan.partitions()
+            .any(|log| log.topic_partition.as_ref() == Some(tp))
+    };
+    let missing: Vec<String> = wanted
         .iter()
-        .filter(|tp| {
-            !plan
-                .partitions()
-                .any(|log| log.topic_partition.as_ref() == Some(tp))
-        })
-        .collect()
+        .filter(|tp| !is_there(tp))
+        .map(ToString::to_string)
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(
+        CliError::usage(format!("no log dir holds {}", missing.join(", ")))
+            .hint("krescue scan lists the partitions there are."),
+    )
 }
 
 /// Returns where engine contents may overflow to: the state dir, if it can be written.

@@ -243,16 +243,7 @@ impl Run<'_> {
 
     /// Prints what was found and planned.
     fn print(&mut self, look: &Look, plan: &RecoveryPlan) -> Result<(), CliError> {
-        let missing: Vec<String> = look::missing(&self.args.partition, plan)
-            .iter()
-            .map(ToString::to_string)
-            .collect();
-        if !missing.is_empty() {
-            return Err(
-                CliError::usage(format!("no log dir holds {}", missing.join(", ")))
-                    .hint("krescue scan lists the partitions there are."),
-            );
-        }
+        look::check_selection(&self.args.partition, plan)?;
         let parts = if self.args.apply && self.args.json {
             Parts::Steps
         } else {

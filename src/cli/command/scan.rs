@@ -71,6 +71,7 @@ fn finish(
     plan: &RecoveryPlan,
     report: &mut dyn Report,
 ) -> Result<Exit, CliError> {
+    look::check_selection(&args.partition, plan)?;
     let host_findings = look.findings();
     for (dir, finding) in &host_findings {
         report.finding(dir.as_deref(), None, finding)?;
@@ -78,10 +79,6 @@ fn finish(
     write_plan(report, plan, Parts::All(Detail::Segments), &|_, _| {
         Reached::Planned
     })?;
-    let missing = look::missing(&args.partition, plan);
-    for tp in &missing {
-        report.note(&format!("no log dir holds {tp}"))?;
-    }
     let found = look::beyond_routine(
         host_findings
             .iter()
@@ -89,8 +86,7 @@ fn finish(
             .chain(plan.log_dirs.iter().flat_map(|dir| &dir.findings))
             .chain(plan.partitions().flat_map(|log| &log.findings)),
     );
-    let exit = if found || !missing.is_empty() || plan.partitions().any(|log| is_left(&log.verdict))
-    {
+    let exit = if found || plan.partitions().any(|log| is_left(&log.verdict)) {
         Exit::Findings
     } else {
         Exit::Ok

@@ -58,6 +58,8 @@ pub(crate) struct RunLine {
     pub(crate) pid: Option<u32>,
     /// The unit that would start the broker.
     pub(crate) unit: Option<String>,
+    /// Where the topics' settings are from; empty where they were not looked for.
+    pub(crate) topic_settings: String,
     /// `everything`, `as_boot` or `structure`.
     pub(crate) reading: &'static str,
 }

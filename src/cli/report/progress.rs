@@ -3,8 +3,10 @@
 use std::io::{self, IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
 
+use jiff::tz::TimeZone;
+
 use super::line::{ProgressLine, time};
-use crate::app::text::{bytes_of, duration, plural, rate};
+use crate::app::text::{bytes_of, clock as clock_text, duration, plural, rate};
 use crate::cli::clock;
 use crate::engine::{Phase, Progress};
 use crate::terms::Timestamp;
@@ -60,7 +62,7 @@ impl ProgressReport {
         }
         self.last = Some(Instant::now());
         let line = line_of(progress, self.started.elapsed());
-        let text = text_of(progress, &line);
+        let text = text_of(progress, &line, clock::now(), &TimeZone::system());
         let mut err = io::stderr().lock();
         // Nobody to read it is no reason to stop.
         let _ = match self.manner {
@@ -118,7 +120,7 @@ fn line_of(progress: &Progress, elapsed: Duration) -> ProgressLine {
 }
 
 /// Returns the counters as a sentence.
-fn text_of(progress: &Progress, line: &ProgressLine) -> String {
+fn text_of(progress: &Progress, line: &ProgressLine, now: Timestamp, zone: &TimeZone) -> String {
     match progress.phase {
         Phase::Listing => "listing the log dirs".to_owned(),
         Phase::Scanning => {
@@ -126,7 +128,15 @@ fn text_of(progress: &Progress, line: &ProgressLine) -> String {
                 .bytes_per_s
                 .map(|per_second| {
                     let left = line.bytes_total.saturating_sub(line.bytes_done) / per_second.max(1);
-                    format!(", {}, ~{} left", rate(per_second), duration(left))
+                    let end = i64::try_from(left)
+                        .map_or(i64::MAX, |left| left.saturating_mul(1000))
+                        .saturating_add(now.0);
+                    format!(
+                        ", {}, ~{} left, until {}",
+                        rate(per_second),
+                        duration(left),
+                        clock_text(Timestamp(end), zone)
+                    )
                 })
                 .unwrap_or_default();
             format!(
@@ -172,8 +182,13 @@ mod tests {
         assert_eq!(line.bytes_per_s, Some(5 << 20));
         assert!(line.end_time.is_some());
         assert_eq!(
-            text_of(&progress, &line),
-            "reading batches: 10.0/30.0 MiB, 1 of 3 logs, 5.00 MiB/s, ~4 s left"
+            text_of(
+                &progress,
+                &line,
+                Timestamp(1_700_000_000_000),
+                &TimeZone::UTC
+            ),
+            "reading batches: 10.0/30.0 MiB, 1 of 3 logs, 5.00 MiB/s, ~4 s left, until 22:13:24"
         );
         let nothing = line_of(&Progress::default(), Duration::from_secs(2));
         assert_eq!((nothing.bytes_per_s, nothing.end_time), (None, None));

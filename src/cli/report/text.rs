@@ -40,6 +40,9 @@ impl Report for TextReport<'_> {
             "krescue {} · {node} · {} · Kafka {} ({}) · {}{pid}",
             run.command, run.host, run.kafka_version, run.version_source, run.broker
         )?;
+        if !run.topic_settings.is_empty() {
+            writeln!(self.out, "topic settings of {}", run.topic_settings)?;
+        }
         match &run.config {
             Some(config) => writeln!(self.out, "configuration {config} ({})", run.found_by),
             None => writeln!(self.out, "log dirs by {}, no configuration", run.found_by),

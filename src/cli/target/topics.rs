@@ -81,7 +81,12 @@ pub fn topic_settings(
     };
     if let Some((image, dir)) = &image {
         topics.metadata_version = image.feature("metadata.version");
-        topics.source = format!("{} as of offset {}", dir.display(), image.next_offset);
+        topics.source = format!(
+            "{} as of offset {} ({}), its tail possibly uncommitted",
+            dir.display(),
+            image.next_offset,
+            image.timestamp.rfc3339()
+        );
         for (topic, _) in image.topics() {
             let overrides = image
                 .topic_configs(topic)

@@ -256,3 +256,72 @@ fn stop_names_a_job() {
     let text = run(&home, &["jobs"]).exits(0).out;
     assert!(text.contains(&id), "{text}");
 }
+
+#[test]
+fn a_real_broker_is_recovered_to_a_clean_boot() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("demo");
+    fs::create_dir(&folder).unwrap();
+    let demo = krescue::demo::write_crashed(&folder).unwrap();
+    let config = demo.config.display().to_string();
+    let now = demo.now.0.to_string();
+    let recover = |more: &[&str]| {
+        let mut arguments = vec![
+            "--config",
+            &config,
+            "--now",
+            &now,
+            "--kafka-version",
+            "4.4.0",
+            "recover",
+            "--json",
+        ];
+        arguments.extend(more);
+        run(home.path(), &arguments)
+    };
+    let plan = recover(&[]).exits(3);
+    let run_line = &plan.kind("run")[0];
+    assert_eq!(run_line["node_id"], 1);
+    assert!(
+        run_line["topic_settings"]
+            .as_str()
+            .unwrap()
+            .contains("__cluster_metadata-0"),
+        "{run_line}"
+    );
+    // The topics' overrides are known, so nothing is said of guesses.
+    assert!(
+        !plan.codes().contains(&"topic_config_unknown".to_owned()),
+        "{:?}",
+        plan.codes()
+    );
+    assert_eq!(plan.summary()["ask"], 1);
+    // The ASK is left, and its dir falls back to verify.
+    let ran = recover(&["--apply", "--yes-to-all", "--hand-over", "clean"]).exits(3);
+    let left: Vec<_> = ran
+        .kind("partition")
+        .into_iter()
+        .filter(|line| line["applied"] == false && line["verdict"] != "skipped")
+        .collect();
+    assert_eq!(left.len(), 1, "{left:?}");
+    assert_eq!(left[0]["dir_name"], "payments-1");
+    assert!(!folder.join("data1/.kafka_cleanshutdown").exists());
+    assert!(folder.join("data2/.kafka_cleanshutdown").exists());
+    // Kafka's way for the rest.
+    let ran = recover(&[
+        "--apply",
+        "--yes-to-all",
+        "--hand-over",
+        "clean",
+        "--like-kafka",
+    ])
+    .exits(0);
+    assert_eq!(ran.summary()["class"], "C");
+    assert!(folder.join("data1/.kafka_cleanshutdown").exists());
+    // Nothing is left to do; that acknowledged records are gone stays a finding.
+    let again = recover(&[]).exits(3);
+    assert_eq!(again.summary()["steps"], 0);
+    assert_eq!(again.codes(), ["end_below_high_watermark"]);
+    let scan = run(home.path(), &["--config", &config, "--now", &now, "scan"]);
+    assert!(scan.out.contains("clean"), "{}", scan.out);
+}
