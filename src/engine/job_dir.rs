@@ -80,7 +80,11 @@ impl JobDir {
     /// Writes which process runs the job.
     pub(super) fn write_pid(&self, pid: u32) -> Result<(), DiskError> {
         let text = ProcessId::of(pid).map(ProcessId::to_text);
-        write_synced(&self.file("pid"), text.unwrap_or_default().as_bytes())
+        // The starter and the job both write it, and whoever reads must never see half of it.
+        let half = self.file(&format!("pid.{}", std::process::id()));
+        write_synced(&half, text.unwrap_or_default().as_bytes())?;
+        let whole = self.file("pid");
+        std::fs::rename(&half, &whole).map_err(DiskError::of(DiskAction::Rename, &half))
     }
 
     /// Returns which process runs the job, if it still does.
