@@ -8,6 +8,17 @@ use crate::terms::Position;
 use super::event::Level;
 use super::state::LogId;
 
+/// Who says a line of the log; the levels of each can be set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// krescue itself: what it tells in passing.
+    Krescue,
+    /// What was found in the files.
+    Finding,
+    /// What a job did.
+    Job,
+}
+
 /// Which logs a plan is made for.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Scope {
@@ -65,6 +76,8 @@ pub enum Effect {
     DrainInput,
     /// Writes a line to krescue's log.
     Log {
+        /// Who says it.
+        target: Target,
         /// How bad.
         level: Level,
         /// The line.

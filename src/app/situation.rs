@@ -63,7 +63,7 @@ fn not_open(world: &World) -> Option<Situation> {
     }
     if world.broker.is_none() {
         let text = match world.choices.len() {
-            0 => "looking for a broker on this host".to_owned(),
+            0 | 1 => "looking at the broker of this host".to_owned(),
             found => format!("{found} brokers were found on this host: choose one"),
         };
         return Some(Situation::new(Urgency::Busy, text, ""));

@@ -30,7 +30,7 @@ pub fn finding(finding: &Finding) -> String {
     let words = code(finding.code);
     match finding.position {
         Some(at) => format!("{words} at {}", text::bytes(at.0)),
-        None => words.to_owned(),
+        None => words,
     }
 }
 

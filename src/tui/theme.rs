@@ -8,7 +8,7 @@ use crate::app::plan_text::Tone;
 use crate::app::situation::Urgency;
 use crate::log::Severity;
 
-const DEFAULT: &str = include_str!("../../assets/themes/default.toml");
+const TERMINAL: &str = include_str!("../../assets/themes/terminal.toml");
 const MONO: &str = include_str!("../../assets/themes/mono.toml");
 
 /// A theme's text that is none.
@@ -85,14 +85,14 @@ struct Words {
 impl Theme {
     /// Returns the theme of the terminal's own colours, or the one without any.
     pub fn built_in(colours: bool) -> Self {
-        let text = if colours { DEFAULT } else { MONO };
+        let text = if colours { TERMINAL } else { MONO };
         Self::parse(text).unwrap_or_else(|_| Self::plain())
     }
 
     /// Returns the embedded theme of a name.
     pub fn named(name: &str) -> Option<Self> {
         match name {
-            "default" => Some(Self::built_in(true)),
+            "terminal" | "default" => Some(Self::built_in(true)),
             "mono" => Some(Self::built_in(false)),
             _ => None,
         }
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn the_built_in_themes_parse() {
-        let theme = Theme::parse(DEFAULT).unwrap();
+        let theme = Theme::parse(TERMINAL).unwrap();
         assert_eq!(
             theme.armed,
             Style::new()

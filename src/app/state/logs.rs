@@ -323,6 +323,8 @@ impl Logs {
                         if let Some(row) = self.find_or_add(log_dir, name)
                             && !row.findings.contains(finding)
                         {
+                            // The steps come with the plan; that bytes go is known before.
+                            row.cuts |= finding.lost_bytes > 0;
                             row.findings.push(finding.clone());
                         }
                     }

@@ -90,15 +90,20 @@ impl Work {
         self.at = at;
     }
 
-    /// Returns bytes a second over the last seconds of one log dir; `None` where too little was seen.
+    /// Returns bytes a second over the last seconds of one log dir, from when it was begun; `None` where too little was
+    /// seen.
     pub fn dir_rate(&self, dir: usize) -> Option<u64> {
         let of = |sample: &(Timestamp, Vec<u64>)| Some((sample.0, sample.1.get(dir).copied()?));
-        self.slope(of)
+        let begun = self
+            .samples
+            .iter()
+            .rposition(|sample| of(sample).is_none_or(|(_, bytes)| bytes == 0));
+        self.slope(begun.unwrap_or(0), of)
     }
 
     /// Returns bytes a second over the last seconds of all log dirs; `None` where too little was seen.
     pub fn rate(&self) -> Option<u64> {
-        self.slope(|sample| Some((sample.0, sample.1.iter().sum())))
+        self.slope(0, |sample| Some((sample.0, sample.1.iter().sum())))
     }
 
     /// Returns bytes a second since the beginning; `None` where too little was seen.
@@ -116,27 +121,27 @@ impl Work {
         )
     }
 
-    /// Returns the seconds until all is read: those of the slowest log dir.
+    /// Returns the seconds until all is read: those of the slowest log dir, or of all of them one after the other where
+    /// some were not begun.
     pub fn left(&self) -> Option<u64> {
         if !matches!(self.progress.phase, Phase::Listing | Phase::Scanning) {
             return None;
         }
-        (0..self.progress.dirs.len())
-            .filter(|&dir| {
-                self.progress
-                    .dirs
-                    .get(dir)
-                    .is_some_and(|progress| progress.bytes_done < progress.bytes_total)
-            })
-            .map(|dir| self.dir_left(dir))
+        let (done, total) = self.progress.bytes();
+        let together = seconds(total.saturating_sub(done), self.rate()?);
+        let open = self.progress.dirs.iter().enumerate();
+        open.filter(|(_, dir)| dir.bytes_done < dir.bytes_total)
+            .map(|(index, _)| self.dir_left(index))
             .try_fold(0, |longest, left| Some(left?.max(longest)))
+            .or(together)
     }
 
     fn slope(
         &self,
+        first: usize,
         of: impl Fn(&(Timestamp, Vec<u64>)) -> Option<(Timestamp, u64)>,
     ) -> Option<u64> {
-        let (begin, first) = of(self.samples.front()?)?;
+        let (begin, first) = of(self.samples.get(first)?)?;
         let (end, last) = of(self.samples.back()?)?;
         per_second(last.saturating_sub(first), end.0.saturating_sub(begin.0))
     }

@@ -10,7 +10,7 @@ use crate::app::effect::PlanRequest;
 use crate::app::facts::{BrokerChoice, BrokerFacts, Presence};
 use crate::app::session::Session;
 use crate::engine::JobOutcome;
-use crate::plan::{HandOver, PartitionPlan, RecoveryPlan};
+use crate::plan::{HandOver, LogDirPlan, PartitionPlan, RecoveryPlan, StopState};
 use crate::terms::Timestamp;
 
 use super::logs::{LogRow, Logs};
@@ -47,6 +47,31 @@ pub struct ShownPlan {
     pub unstored: Option<String>,
     /// Whether it was carried out: then it is history and cannot be again.
     pub applied: bool,
+}
+
+impl ShownPlan {
+    /// Says whether carrying it out would change nothing at all.
+    pub fn changes_nothing(&self) -> bool {
+        let steps = self
+            .plan
+            .partitions()
+            .any(|log| log.verdict.is_applied() && !log.steps.is_empty());
+        let hands_over = |dir: &LogDirPlan| {
+            dir.removes_marker
+                || dir.recovery_points.is_some()
+                || (dir.hand_over == HandOver::Clean && dir.stop == StopState::Unclean)
+        };
+        !steps && !self.plan.log_dirs.iter().any(hands_over)
+    }
+
+    /// Returns what became of it, in words.
+    pub fn fate(&self) -> &'static str {
+        match self.applied {
+            true => "carried out",
+            false if self.changes_nothing() => "nothing to do",
+            false => "not carried out",
+        }
+    }
 }
 
 /// A job that ended, as long as the session lasts.

@@ -175,24 +175,13 @@ pub(super) fn cannot_apply(state: &State, shown: &ShownPlan) -> Option<String> {
     if let Some(why) = &shown.unstored {
         return Some(why.clone());
     }
-    if changes_nothing(shown) {
+    if shown.changes_nothing() {
         return Some("there is nothing to do".to_owned());
     }
     if !state.session.is_armed() {
         return Some("LOOKING: type :arm first; the plan stays here".to_owned());
     }
     None
-}
-
-fn changes_nothing(shown: &ShownPlan) -> bool {
-    let steps = shown
-        .plan
-        .partitions()
-        .any(|log| log.verdict.is_applied() && !log.steps.is_empty());
-    let hands_over = |dir: &crate::plan::LogDirPlan| {
-        dir.removes_marker || dir.recovery_points.is_some() || dir.hand_over == HandOver::Clean
-    };
-    !steps && !shown.plan.log_dirs.iter().any(hands_over)
 }
 
 /// Asks for the phrase, or says why not.

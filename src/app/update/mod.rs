@@ -5,7 +5,7 @@ mod keys;
 mod overlays;
 mod work;
 
-use super::effect::Effect;
+use super::effect::{Effect, Target};
 use super::event::{Event, Level};
 use super::state::{Overlay, State};
 
@@ -90,6 +90,7 @@ pub fn update(state: &mut State, event: Event) -> Vec<Effect> {
 fn tell(state: &mut State, effects: &mut Vec<Effect>, level: Level, text: &str) {
     state.view.tell(level, text, state.now);
     effects.push(Effect::Log {
+        target: Target::Krescue,
         level,
         text: text.to_owned(),
     });

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::app::action::PaneId;
 use crate::app::confirm::PlanSummary;
-use crate::app::effect::{Effect, PlanRequest, Scope};
+use crate::app::effect::{Effect, PlanRequest, Scope, Target};
 use crate::app::event::{Event, Level};
 use crate::app::lines::short_hash;
 use crate::app::state::{Ended, Pending, ShownPlan, State, Work, WorkKind};
@@ -38,6 +38,7 @@ pub(super) fn on_event(state: &mut State, event: Event, effects: &mut Vec<Effect
             state.world.logs.on_plan(&plan);
             let text = describe(&plan, &hash);
             effects.push(Effect::Log {
+                target: Target::Krescue,
                 level: Level::Note,
                 text,
             });
@@ -129,7 +130,15 @@ fn on_work(state: &mut State, event: &JobEvent, effects: &mut Vec<Effect>) {
         state.view.table.touch();
     }
     if let Some((level, text)) = line(event) {
-        effects.push(Effect::Log { level, text });
+        let target = match event {
+            JobEvent::Finding { .. } => Target::Finding,
+            _ => Target::Job,
+        };
+        effects.push(Effect::Log {
+            target,
+            level,
+            text,
+        });
     }
     let JobEvent::Ended { outcome } = event else {
         return;
@@ -152,7 +161,8 @@ fn on_work(state: &mut State, event: &JobEvent, effects: &mut Vec<Effect>) {
         quarantine: carried_out.and_then(|shown| shown.plan.quarantine.clone()),
         at: now,
     });
-    let (level, text) = outcome_line(outcome);
+    let did = state.world.ended.as_ref().and_then(|ended| ended.did);
+    let (level, text) = outcome_line(outcome, did.as_ref());
     tell(state, effects, level, &text);
     if state.view.pending == Pending::Quit {
         effects.push(Effect::Quit);
@@ -177,15 +187,21 @@ fn on_work(state: &mut State, event: &JobEvent, effects: &mut Vec<Effect>) {
 }
 
 /// Returns how a job ended, as a sentence.
-pub(super) fn outcome_line(outcome: &JobOutcome) -> (Level, String) {
+pub(super) fn outcome_line(outcome: &JobOutcome, did: Option<&PlanSummary>) -> (Level, String) {
     match outcome {
+        // Logs that were not asked for are not left behind.
+        JobOutcome::DoneButLeft { .. } if did.is_some_and(|did| did.left() == 0) => (
+            Level::Note,
+            "done: each log that was asked for reached its planned end".to_owned(),
+        ),
         JobOutcome::Done => (
             Level::Note,
             "done: each log reached its planned end".to_owned(),
         ),
         JobOutcome::DoneButLeft { left } => {
-            let logs = text::plural(*left, "log stays", "logs stay");
-            (Level::Warn, format!("done, but {logs} as they were"))
+            let left = did.map_or(*left, PlanSummary::left);
+            let logs = text::plural(left, "log stays as it was", "logs stay as they were");
+            (Level::Warn, format!("done, but {logs}"))
         }
         JobOutcome::Refused { cause } => {
             (Level::Warn, format!("refused before any change: {cause}"))

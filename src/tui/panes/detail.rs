@@ -70,7 +70,7 @@ impl DetailView {
         };
         let used = draw_told(&told, theme, (rest, bytes), buf);
         if detail.place(world).is_some() {
-            let bytes = below(rest, used + 1, rest.height.saturating_sub(used + 1));
+            let bytes = below(rest, used, rest.height.saturating_sub(used));
             draw_bytes(detail.bytes.as_ref(), theme, bytes, buf);
         }
     }
@@ -314,8 +314,7 @@ fn told_of_ask(ask: &Ask, theme: &Theme) -> Vec<Told> {
         words::loss(ask),
         words::ask_reason(ask.reason)
     );
-    let krescue =
-        "leaves it as it is until you decide; x l leaves it, x f takes Kafka's way (class C)";
+    let krescue = "leaves it until you decide: x l leave it, x f Kafka's way (class C)";
     vec![
         ("kafka", kafka, theme.danger),
         ("krescue", krescue.to_owned(), theme.text),

@@ -177,7 +177,8 @@ fn facts(state: &State, theme: &Theme) -> Vec<Fact> {
             text::age(ended.at, state.now)
         );
         facts.push(("last job", text, theme.good));
-        if let Some(quarantine) = &ended.quarantine {
+        let cut = ended.did.is_some_and(|did| did.quarantine_bytes > 0);
+        if let Some(quarantine) = ended.quarantine.as_ref().filter(|_| cut) {
             facts.push((
                 "cut bytes",
                 format!("in {}", quarantine.display()),
@@ -185,8 +186,13 @@ fn facts(state: &State, theme: &Theme) -> Vec<Fact> {
             ));
         }
     }
+    let unknown = if world.plan.is_some() {
+        "? too little was read to tell a rate"
+    } else {
+        "? no batch was read yet"
+    };
     let rate = world.measured_rate.map_or_else(
-        || "? no batch was read yet".to_owned(),
+        || unknown.to_owned(),
         |rate| format!("{} as measured here", text::rate(rate)),
     );
     facts.push(("reading", rate, theme.dim));
@@ -252,11 +258,7 @@ fn plan_facts(state: &State, world: &World, theme: &Theme) -> Vec<Fact> {
         format!(
             "{} {} · {} · {}",
             short_hash(&shown.hash),
-            if shown.applied {
-                "carried out"
-            } else {
-                "not carried out"
-            },
+            shown.fate(),
             class_word(shown.plan.class()),
             text::age(shown.made, state.now),
         ),

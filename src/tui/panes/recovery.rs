@@ -139,14 +139,10 @@ fn title(state: &State, world: &World) -> String {
         };
     }
     if let Some(shown) = &world.plan {
-        let done = if shown.applied {
-            "carried out"
-        } else {
-            "not carried out"
-        };
         return format!(
-            "PLAN {} · {done} · {} · as Kafka {} boots ({})",
+            "PLAN {} · {} · {} · as Kafka {} boots ({})",
             short_hash(&shown.hash),
+            shown.fate(),
             age(shown.made),
             shown.plan.kafka_version,
             shown.plan.version_source,

@@ -80,9 +80,15 @@ fn moving(
     let percent =
         text::percent(done, total).map_or_else(|| "?".to_owned(), |percent| format!("{percent} %"));
     let logs = format!("{}/{} logs", progress.logs_done, progress.logs_total);
-    let rate = rate.map_or_else(|| "? /s".to_owned(), text::rate);
+    let rate = match rate {
+        _ if done == 0 => String::new(),
+        Some(rate) => text::rate(rate),
+        None => "? B/s".to_owned(),
+    };
     let left = match left {
-        _ if done >= total && total > 0 => "read".to_owned(),
+        _ if total == 0 => "nothing".to_owned(),
+        _ if done >= total => "read".to_owned(),
+        _ if done == 0 => "waits".to_owned(),
         Some(left) => format!("~{}", text::duration(left)),
         None => "time ?".to_owned(),
     };
@@ -128,7 +134,7 @@ fn standing(pen: &mut Pen<'_>, (x, y): (u16, u16), world: &World, index: usize) 
         let reads = reads.map_or_else(|| "?".to_owned(), text::bytes);
         facts.push((format!("boot reads {reads}"), theme.text));
     }
-    if let Some(hand_over) = dir.hand_over {
+    if let Some(hand_over) = dir.hand_over.filter(|_| dir.stop != Some(StopState::Clean)) {
         let text = format!("hand-over {}", hand_over_word(hand_over));
         facts.push((text, theme.text));
     }
