@@ -25,6 +25,8 @@
 pub mod app;
 pub mod cli;
 pub mod cluster;
+#[cfg(feature = "tui")]
+pub mod dashboard;
 pub mod demo;
 pub mod disk;
 pub mod engine;

@@ -160,7 +160,7 @@ fn exit_of(state: &JobState, stderr: &Path) -> (Exit, Option<String>) {
 }
 
 /// Returns who runs this process, for the audit: `root on /dev/pts/3`.
-fn who() -> String {
+pub(crate) fn who() -> String {
     let uid = nix::unistd::getuid();
     let name = nix::unistd::User::from_uid(uid)
         .ok()

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::args::GlobalArgs;
 use super::{CliError, clock};
-use crate::settings::{Flags, SYSTEM_FILE, Settings, Sourced};
+use crate::settings::{Flags, Quarantine, SYSTEM_FILE, Settings, Sourced, check_state_dir};
 use crate::terms::Timestamp;
 
 /// The settings of this run and where it runs.
@@ -64,6 +64,29 @@ impl Context {
     pub fn state_dir(&self) -> Result<&Sourced<PathBuf>, CliError> {
         let dir = self.settings.state_dir.as_ref();
         Ok(dir.ok_or(crate::settings::SettingsError::NoStateDir)?)
+    }
+
+    /// Returns where cut bytes are copied to; `None` for nowhere.
+    ///
+    /// # Errors
+    ///
+    /// It lies inside a log dir.
+    pub fn quarantine(&self, log_dirs: &[PathBuf]) -> Result<Option<PathBuf>, CliError> {
+        let place = match &self.settings.quarantine {
+            Some(place) => place.clone(),
+            None => match &self.settings.state_dir {
+                Some(dir) => dir
+                    .clone()
+                    .map(|dir| Quarantine::Dir(dir.join("quarantine"))),
+                None => return Ok(None),
+            },
+        };
+        let Quarantine::Dir(dir) = place.value else {
+            return Ok(None);
+        };
+        let dir = std::path::absolute(&dir).unwrap_or(dir);
+        check_state_dir(&Sourced::new(dir.clone(), place.source), log_dirs)?;
+        Ok(Some(dir))
     }
 
     /// Returns why this session may change nothing, if so.

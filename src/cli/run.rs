@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use clap::Parser as _;
 
-use super::args::{Args, Command};
+use super::args::{Args, Command, StatusArgs};
 use super::command::DumpDepth;
 use super::out::Quiet;
 use super::report::{JsonReport, Summary};
@@ -88,6 +88,17 @@ fn dispatch(args: Args, out: &mut dyn Write) -> Result<Exit, CliError> {
         Some(Command::Job(args)) => command::job(&context(Flags::default())?, &args),
         Some(Command::Completions(args)) => command::completions(&args, out),
         Some(Command::Man) => command::man(out),
-        _ => Err(CliError::failed("this command is being built")),
+        #[cfg(feature = "tui")]
+        Some(Command::Demo(args)) => command::demo(&args, global),
+        #[cfg(feature = "tui")]
+        None if command::has_terminal() => command::dashboard(context(Flags::default())?),
+        #[cfg(not(feature = "tui"))]
+        Some(Command::Demo(_)) => Err(CliError::usage("this build has no dashboard")),
+        // Without a terminal the situation is told in lines.
+        None => command::status(
+            &context(Flags::default())?,
+            &StatusArgs { json: false },
+            out,
+        ),
     }
 }

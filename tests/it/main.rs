@@ -17,5 +17,7 @@ mod golden;
 mod golden_on_disk;
 mod metadata;
 mod plan_job;
+#[cfg(feature = "tui")]
+mod pty;
 mod recovery;
 mod support;

@@ -1,6 +1,10 @@
 //! One file a command: from its arguments to an [`Exit`](super::Exit).
 
 mod again;
+#[cfg(feature = "tui")]
+mod dashboard;
+#[cfg(feature = "tui")]
+mod demo;
 mod dump;
 mod generate;
 mod jobs;
@@ -9,6 +13,10 @@ mod recover;
 mod scan;
 mod status;
 
+#[cfg(feature = "tui")]
+pub(super) use dashboard::{dashboard, has_terminal};
+#[cfg(feature = "tui")]
+pub(super) use demo::demo;
 pub use dump::{DumpDepth, dump};
 pub(super) use generate::{completions, man};
 pub(super) use jobs::{job, jobs, stop};

@@ -17,7 +17,7 @@ use crate::cli::{CliError, Context, Exit, confirm};
 use crate::engine::{Confirmed, LikeKafka, PlanSpec, PlanStore, Reading, StoredPlan};
 use crate::log::FindingCode;
 use crate::plan::{HandOver, LogDirPlan, RecoveryPlan};
-use crate::settings::{BrokerConfig, Quarantine, Source, Sourced, check_state_dir, is_writable};
+use crate::settings::{BrokerConfig, Source, Sourced, is_writable};
 
 /// Runs `recover`.
 pub(in crate::cli) fn recover(
@@ -122,32 +122,13 @@ impl Run<'_> {
             HandOverArg::Verify => HandOver::Verify,
             HandOverArg::Clean => HandOver::Clean,
         };
-        spec.quarantine = self.quarantine(look)?;
+        spec.quarantine = self.context.quarantine(&look.log_dirs)?;
         spec.selection = super::scan::select(&self.args.partition);
         if self.args.like_kafka {
             spec.like_kafka = LikeKafka::Always;
         }
         spec.state_dir = look::overflow_dir(self.context);
         Ok(spec)
-    }
-
-    /// Returns where cut bytes go.
-    fn quarantine(&self, look: &Look) -> Result<Option<PathBuf>, CliError> {
-        let place = match &self.context.settings.quarantine {
-            Some(place) => place.clone(),
-            None => match &self.context.settings.state_dir {
-                Some(dir) => dir
-                    .clone()
-                    .map(|dir| Quarantine::Dir(dir.join("quarantine"))),
-                None => return Ok(None),
-            },
-        };
-        let Quarantine::Dir(dir) = place.value else {
-            return Ok(None);
-        };
-        let dir = std::path::absolute(&dir).unwrap_or(dir);
-        check_state_dir(&Sourced::new(dir.clone(), place.source), &look.log_dirs)?;
-        Ok(Some(dir))
     }
 
     /// Keeps the plan under its hash, so that `--yes HASH` can name it.

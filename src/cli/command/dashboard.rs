@@ -1,0 +1,91 @@
+//! No command: the dashboard.
+
+use std::io::{IsTerminal as _, Write};
+
+use crate::cli::target::{Found, find_candidates, only_candidate};
+use crate::cli::{CliError, Context, Exit};
+use crate::dashboard::{Opening, run};
+use crate::tui::theme::Theme;
+use crate::tui::{Charset, Look};
+
+/// Says whether there is a terminal that the dashboard can be shown on.
+pub(in crate::cli) fn has_terminal() -> bool {
+    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    std::io::stdout().is_terminal() && std::io::stdin().is_terminal() && !dumb
+}
+
+/// Finds the broker and opens the dashboard on it.
+///
+/// # Errors
+///
+/// No broker, a theme that is none, no terminal.
+pub(in crate::cli) fn dashboard(context: Context) -> Result<Exit, CliError> {
+    let found = find_candidates(&context)?;
+    if found.candidates.is_empty() {
+        // Says where was looked and what to give.
+        only_candidate(found)?;
+        return Ok(Exit::Usage);
+    }
+    let Found { candidates, notes } = found;
+    let opening = Opening {
+        look: look(&context)?,
+        notes,
+        context,
+        candidates,
+        remote: std::env::var_os("SSH_CONNECTION").is_some(),
+    };
+    let job = run(opening).map_err(|error| CliError::failed("no dashboard").because(&error))?;
+    if let Some(job) = job {
+        let text = format!(
+            "krescue: job {job} goes on; krescue shows it again, krescue stop {job} stops it"
+        );
+        let _ = writeln!(std::io::stderr().lock(), "{text}");
+    }
+    Ok(Exit::Ok)
+}
+
+/// Returns how the screen looks: by the settings, and by what the terminal's locale can show.
+fn look(context: &Context) -> Result<Look, CliError> {
+    let settings = &context.settings;
+    let name = settings.theme.value.as_str();
+    let theme = if settings.color.value {
+        match Theme::named(name) {
+            Some(theme) => theme,
+            None => theme_file(name)?,
+        }
+    } else {
+        Theme::built_in(false)
+    };
+    let charset = if settings.ascii.value || !is_utf8_locale() {
+        Charset::Ascii
+    } else {
+        Charset::Unicode
+    };
+    Ok(Look {
+        theme,
+        charset,
+        log_times: true,
+    })
+}
+
+fn theme_file(path: &str) -> Result<Theme, CliError> {
+    let wrong = |error: &dyn std::error::Error| {
+        CliError::usage(format!("the theme {path} cannot be used"))
+            .because(error)
+            .hint("Embedded themes: terminal, mono.")
+    };
+    let text = std::fs::read_to_string(path).map_err(|error| wrong(&error))?;
+    Theme::parse(&text).map_err(|error| wrong(&error))
+}
+
+/// Says whether the locale's characters are UTF-8; where nothing is said they are taken for it.
+fn is_utf8_locale() -> bool {
+    let first = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .into_iter()
+        .filter_map(std::env::var_os)
+        .find(|value| !value.is_empty());
+    first.is_none_or(|locale| {
+        let locale = locale.to_string_lossy().to_ascii_lowercase();
+        locale.contains("utf-8") || locale.contains("utf8")
+    })
+}

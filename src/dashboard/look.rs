@@ -1,0 +1,180 @@
+//! Looking at a broker beside the screen: what it is, what lies in its log dirs, which job runs on them.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tokio::sync::mpsc::UnboundedSender;
+
+use crate::app::Event;
+use crate::app::facts::{BrokerFacts, Presence, Supervisor};
+use crate::cli::target::{self, Candidate, VersionBasis};
+use crate::cli::{BesideBroker, Context, Look};
+use crate::disk::{RealStorage, Storage as _};
+use crate::engine::{JobId, JobState, JobSummary, Reading, list_jobs, start_plan};
+use crate::format::file_name::META_PROPERTIES;
+use crate::format::meta_properties::MetaProperties;
+use crate::terms::Timestamp;
+
+use super::listing::facts_of;
+
+/// What a thread has to say.
+pub(super) enum News {
+    /// An event for the state.
+    Event(Event),
+    /// A broker was looked at.
+    Looked(Arc<Look>),
+    /// A job of these log dirs runs.
+    JobRuns(JobId),
+}
+
+/// Looks at a broker and lists its log dirs, in a thread of its own; `first` looks for its jobs too.
+pub(super) fn look_at(
+    context: &Arc<Context>,
+    candidate: Candidate,
+    first: bool,
+    news: &UnboundedSender<News>,
+) {
+    let (context, news) = (Arc::clone(context), news.clone());
+    std::thread::spawn(move || {
+        // Nobody listens once the screen is gone.
+        let tell = |news_item| {
+            let _ = news.send(news_item);
+        };
+        match Look::of(&context, candidate, BesideBroker::StructureOnly) {
+            Ok(look) => {
+                let look = Arc::new(look);
+                let facts = broker_facts(&look);
+                tell(News::Looked(Arc::clone(&look)));
+                tell(News::Event(Event::Opened(Box::new(facts))));
+                tell(News::Event(list(&context, &look)));
+                if first {
+                    jobs(&context, &look).into_iter().for_each(tell);
+                }
+            }
+            Err(error) => tell(News::Event(Event::ListFailed(error.to_string()))),
+        }
+    });
+}
+
+/// Reads names, sizes and checkpoints; no batch.
+fn list(context: &Context, look: &Look) -> Event {
+    let mut spec = look.spec(context);
+    spec.reading = Reading::Structure;
+    let made = start_plan(spec).and_then(crate::engine::PlanHandle::join);
+    match made {
+        Ok(made) => {
+            let mut facts = facts_of(&made.plan);
+            super::listing::add_broken(&mut facts, look);
+            Event::Listed(facts)
+        }
+        Err(error) => Event::ListFailed(error.sentence()),
+    }
+}
+
+fn broker_facts(look: &Look) -> BrokerFacts {
+    let broker = &look.candidate.broker;
+    let identity = look.log_dirs.iter().find_map(|dir| identity(dir));
+    BrokerFacts {
+        node_id: broker
+            .node_id
+            .as_ref()
+            .map(|id| id.value)
+            .or_else(|| identity.as_ref().and_then(|identity| identity.node_id)),
+        cluster_id: identity.and_then(|identity| identity.cluster_id),
+        version: look.version.version,
+        version_source: look.version.source.clone(),
+        config: broker.path.clone(),
+        presence: match &look.presence {
+            target::Presence::Down => Presence::Down,
+            target::Presence::Running { pid, .. } => Presence::Running { pid: *pid },
+            target::Presence::Unknown { why } => Presence::Unknown { why: why.clone() },
+        },
+        supervisor: look.candidate.unit.as_ref().map(|unit| Supervisor {
+            name: unit.clone(),
+            hold: format!("systemctl mask --runtime {unit}"),
+            release: format!("systemctl unmask --runtime {unit}"),
+        }),
+        flags: flags(look),
+        act_refused: act_refused(look),
+        at: now(),
+    }
+}
+
+/// Returns the flags that name this broker, whatever the environment says there.
+fn flags(look: &Look) -> Vec<String> {
+    let broker = &look.candidate.broker;
+    let mut flags = Vec::new();
+    if let Some(path) = &broker.path {
+        flags.extend(["--config".to_owned(), path.display().to_string()]);
+    }
+    if !look.candidate.own_log_dirs || broker.path.is_none() {
+        let dirs: Vec<String> = broker
+            .log_dirs
+            .value
+            .iter()
+            .map(|dir| dir.display().to_string())
+            .collect();
+        flags.extend(["--log-dirs".to_owned(), dirs.join(",")]);
+    }
+    if look.version.basis == VersionBasis::Given {
+        flags.extend([
+            "--kafka-version".to_owned(),
+            look.version.version.to_string(),
+        ]);
+    }
+    flags
+}
+
+/// Returns why no plan of this broker may be carried out, as the command line says it.
+fn act_refused(look: &Look) -> Option<String> {
+    let version = &look.version;
+    if version.basis == VersionBasis::Assumed {
+        return Some(format!(
+            "the broker's Kafka release is not known ({}): start krescue with --kafka-version V",
+            version.source
+        ));
+    }
+    (!version.version.is_compared()).then(|| {
+        format!(
+            "Kafka {} is outside of what krescue was compared with (3.7 to 4.4)",
+            version.version
+        )
+    })
+}
+
+fn identity(log_dir: &Path) -> Option<MetaProperties> {
+    const MOST: usize = 64 << 10;
+    let file = RealStorage.open(&log_dir.join(META_PROPERTIES)).ok()?;
+    let len = usize::try_from(file.file_len().ok()?).ok()?.min(MOST);
+    let mut bytes = vec![0; len];
+    let read = file.read_at(&mut bytes, 0).ok()?;
+    MetaProperties::parse(bytes.get(..read)?).ok()
+}
+
+/// Returns the job that runs on these log dirs, or says that the last one was killed.
+fn jobs(context: &Context, look: &Look) -> Option<News> {
+    let state_dir = &context.settings.state_dir.as_ref()?.value;
+    let ours: BTreeSet<&PathBuf> = look.log_dirs.iter().collect();
+    let last: JobSummary = list_jobs(state_dir)
+        .ok()?
+        .into_iter()
+        .rev()
+        .find(|job| job.spec.also_locked.iter().any(|dir| ours.contains(dir)))?;
+    match last.state {
+        JobState::Running => Some(News::JobRuns(last.id)),
+        JobState::Killed => Some(News::Event(Event::Notice {
+            level: crate::app::Level::Warn,
+            text: format!(
+                "job {} was killed in the middle; :recover goes on from there",
+                last.id
+            ),
+        })),
+        JobState::Ended(_) => None,
+    }
+}
+
+/// Returns the time.
+pub(super) fn now() -> Timestamp {
+    Timestamp(jiff::Timestamp::now().as_millisecond())
+}

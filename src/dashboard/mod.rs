@@ -1,0 +1,15 @@
+//! The composition root of the dashboard: the only place that knows state, screen, engine and clock.
+//!
+//! A loop waits for keys, for news from threads that look at the host, and for ticks. All that is there is drained, then
+//! the screen is drawn at most once a frame. What [`update`](crate::app::update) wants done is done here, in threads
+//! where it may take long, and comes back as news.
+
+mod bytes;
+mod effects;
+mod listing;
+mod log_view;
+mod look;
+mod run;
+mod work;
+
+pub use run::{Opening, run};

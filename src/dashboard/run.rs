@@ -1,0 +1,340 @@
+//! The loop: wait, drain, draw at most once a frame.
+
+use std::io;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use crossterm::event::{Event as Input, EventStream, KeyEventKind};
+use futures_util::StreamExt as _;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
+
+use crate::app::effect::Target;
+use crate::app::facts::BrokerChoice;
+use crate::app::state::{Overlay, Setup};
+use crate::app::{Event, Level, State, update};
+use crate::cli::target::Candidate;
+use crate::cli::{Context, Look};
+use crate::tui::terminal::Screen;
+use crate::tui::{Look as ScreenLook, Root};
+
+use super::log_view;
+use super::look::{News, now};
+use super::work::{RunningScan, WatchedJob};
+
+/// How often scans and jobs are looked at.
+const TICK: Duration = Duration::from_millis(100);
+/// The least time between two screens that no key asked for.
+const FRAME: Duration = Duration::from_millis(100);
+/// The same where the terminal is behind a network.
+const FRAME_REMOTE: Duration = Duration::from_millis(250);
+
+/// What the dashboard is opened with.
+#[derive(Debug)]
+pub struct Opening {
+    /// Settings and host.
+    pub context: Context,
+    /// The brokers that were found; several make a chooser.
+    pub candidates: Vec<Candidate>,
+    /// What else was found while looking for brokers, a sentence each.
+    pub notes: Vec<String>,
+    /// How it looks.
+    pub look: ScreenLook,
+    /// Whether the terminal is behind a network, where screens are sent less often.
+    pub remote: bool,
+}
+
+/// Shows the dashboard until it is left; returns the id of a job that still runs.
+///
+/// # Errors
+///
+/// The terminal's.
+pub fn run(opening: Opening) -> io::Result<Option<String>> {
+    log_view::capture();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(async {
+        let mut screen = Screen::open()?;
+        for note in &opening.notes {
+            log_view::log(Target::Krescue, Level::Warn, note);
+        }
+        let (mut dashboard, news) = Dashboard::new(opening);
+        dashboard.start();
+        dashboard.show(&mut screen, news).await?;
+        drop(screen);
+        let job = dashboard.job.take().filter(WatchedJob::runs);
+        Ok(job.map(|job| job.id().to_string()))
+    })
+}
+
+/// Everything that lives as long as the screen.
+pub(super) struct Dashboard {
+    pub(super) context: Arc<Context>,
+    pub(super) candidates: Vec<Candidate>,
+    /// The broker that is looked at, among the candidates.
+    pub(super) chosen: usize,
+    pub(super) look: Option<Arc<Look>>,
+    pub(super) scan: Option<RunningScan>,
+    pub(super) job: Option<WatchedJob>,
+    pub(super) news: UnboundedSender<News>,
+    /// The screen as it was drawn last.
+    pub(super) drawn: Buffer,
+    /// What the loop is to do next.
+    pub(super) wishes: Wishes,
+    state: State,
+    root: Root,
+    frame: Duration,
+    drawn_at: Instant,
+}
+
+/// What the loop is to do next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "three wishes that do not depend on each other"
+)]
+pub(super) struct Wishes {
+    /// Draw the screen.
+    pub(super) draw: bool,
+    /// Throw away input that is there.
+    pub(super) drain: bool,
+    /// End.
+    pub(super) quit: bool,
+}
+
+/// What the loop woke up for.
+enum Wake {
+    Input(Option<io::Result<Input>>),
+    News(Option<News>),
+    Tick,
+    Frame,
+    Signal,
+}
+
+impl Dashboard {
+    fn new(opening: Opening) -> (Self, UnboundedReceiver<News>) {
+        let (news, receiver) = unbounded_channel();
+        let setup = Setup {
+            host: opening.context.host.clone(),
+            zone: jiff::tz::TimeZone::system(),
+            forbidden: opening.context.forbidden(),
+            armed: opening.context.settings.allow_write.value,
+            now: now(),
+        };
+        let dashboard = Self {
+            context: Arc::new(opening.context),
+            candidates: opening.candidates,
+            chosen: 0,
+            look: None,
+            scan: None,
+            job: None,
+            news,
+            drawn: Buffer::empty(Rect::ZERO),
+            wishes: Wishes::default(),
+            state: State::new(setup),
+            root: Root::new(opening.look),
+            frame: if opening.remote { FRAME_REMOTE } else { FRAME },
+            drawn_at: Instant::now(),
+        };
+        (dashboard, receiver)
+    }
+
+    fn start(&mut self) {
+        let choice = |candidate: &Candidate| BrokerChoice {
+            label: candidate.label(),
+            source: candidate.found_by.clone(),
+            log_dirs: candidate.broker.log_dirs.value.clone(),
+        };
+        let choices = self.candidates.iter().map(choice).collect();
+        self.update(Event::Found(choices));
+    }
+
+    /// Changes the state and carries out what that asks for.
+    pub(super) fn update(&mut self, event: Event) {
+        self.wishes.draw = true;
+        for effect in update(&mut self.state, event) {
+            self.carry_out(effect);
+        }
+    }
+
+    async fn show(
+        &mut self,
+        screen: &mut Screen,
+        mut news: UnboundedReceiver<News>,
+    ) -> io::Result<()> {
+        let mut input = EventStream::new();
+        let mut signals = Signals::new()?;
+        let mut ticks = interval(TICK);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        self.draw(screen)?;
+        while !self.wishes.quit {
+            let due = self.drawn_at + self.frame;
+            let wake = tokio::select! {
+                biased;
+                () = signals.recv() => Wake::Signal,
+                event = input.next() => Wake::Input(event),
+                event = news.recv() => Wake::News(event),
+                _ = ticks.tick() => Wake::Tick,
+                () = sleep_until(due), if self.wishes.draw => Wake::Frame,
+            };
+            let mut now_drawn = false;
+            match wake {
+                Wake::Signal | Wake::Input(None) => self.wishes.quit = true,
+                Wake::Input(Some(event)) => {
+                    self.on_input(&event?);
+                    now_drawn = true;
+                }
+                Wake::News(Some(item)) => self.on_news(item),
+                Wake::News(None) | Wake::Frame => {}
+                Wake::Tick => self.on_tick(),
+            }
+            self.drain(&mut input, &mut news).await?;
+            if self.wishes.draw && (now_drawn || Instant::now() >= due) {
+                self.draw(screen)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes all that is there, so that a burst makes one screen.
+    async fn drain(
+        &mut self,
+        input: &mut EventStream,
+        news: &mut UnboundedReceiver<News>,
+    ) -> io::Result<()> {
+        while let Some(Some(event)) = at_hand(input).await {
+            // What was typed before a question was asked is no answer to it.
+            if !self.wishes.drain {
+                self.on_input(&event?);
+            }
+        }
+        self.wishes.drain = false;
+        while let Ok(item) = news.try_recv() {
+            self.on_news(item);
+        }
+        Ok(())
+    }
+
+    fn on_input(&mut self, input: &Input) {
+        match input {
+            Input::Key(key) if key.kind != KeyEventKind::Release => {
+                let action = self.root.on_key(&self.state, *key);
+                self.update(Event::Action { action, at: now() });
+            }
+            Input::Resize(..) => self.wishes.draw = true,
+            _ => {}
+        }
+    }
+
+    fn on_news(&mut self, item: News) {
+        match item {
+            News::Event(event) => self.update(event),
+            News::Looked(look) => self.look = Some(look),
+            News::JobRuns(id) => {
+                let state_dir = self.context.settings.state_dir.as_ref();
+                let opened = state_dir.map(|dir| WatchedJob::open(&dir.value, &id));
+                match opened {
+                    Some(Ok((job, event))) => {
+                        self.job = Some(job);
+                        self.update(event);
+                    }
+                    Some(Err(error)) => self.tell(
+                        Level::Error,
+                        format!("job {id} runs but cannot be watched: {}", error.sentence()),
+                    ),
+                    None => {}
+                }
+            }
+        }
+    }
+
+    fn on_tick(&mut self) {
+        let mut events = Vec::new();
+        if let Some(scan) = &self.scan {
+            let finished = scan.is_finished();
+            events = scan.poll();
+            if finished && let Some(scan) = self.scan.take() {
+                scan.finish(&self.context, &self.news);
+            }
+        }
+        if let Some(job) = &mut self.job {
+            events.extend(job.poll());
+        }
+        for event in events {
+            self.update(event);
+        }
+        // The clock shows seconds: a tick within one changes nothing on screen.
+        let time = now();
+        let was_dirty = self.wishes.draw;
+        let same_second = time.0 / 1000 == self.state.now.0 / 1000;
+        self.update(Event::Tick(time));
+        let asks =
+            matches!(self.state.view.top(), Some(Overlay::Plan(plan)) if plan.prompt.is_some());
+        self.wishes.draw = was_dirty || !same_second || asks;
+    }
+
+    fn draw(&mut self, screen: &mut Screen) -> io::Result<()> {
+        let (root, state, drawn) = (&mut self.root, &self.state, &mut self.drawn);
+        screen.terminal().draw(|frame| {
+            let area = frame.area();
+            root.render(state, area, frame.buffer_mut());
+            drawn.clone_from(frame.buffer_mut());
+        })?;
+        self.wishes.draw = false;
+        self.drawn_at = Instant::now();
+        Ok(())
+    }
+}
+
+/// Returns the next event if it is there already.
+///
+/// The stream is asked with the loop's own waker: it remembers the first that asks, and a waker of nobody would let a key
+/// lie until the next tick.
+async fn at_hand(input: &mut EventStream) -> Option<Option<io::Result<Input>>> {
+    std::future::poll_fn(|context| {
+        Poll::Ready(match input.poll_next_unpin(context) {
+            Poll::Ready(event) => Some(event),
+            Poll::Pending => None,
+        })
+    })
+    .await
+}
+
+/// Signals after which the terminal is given back; a job does not depend on the screen.
+struct Signals {
+    terminate: Signal,
+    hang_up: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn new() -> io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            hang_up: signal(SignalKind::hangup())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    async fn recv(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.hang_up.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}
+
+/// A scan ends with its screen.
+impl Drop for Dashboard {
+    fn drop(&mut self) {
+        if let Some(scan) = &self.scan {
+            scan.cancel();
+        }
+    }
+}
