@@ -108,9 +108,10 @@ fn job_line(job: &JobSummary) -> JobLine {
         JobState::Ended(JobOutcome::Done) => ("done", None),
         JobState::Ended(JobOutcome::DoneButLeft { left }) => (
             "done_but_left",
-            Some(format!(
-                "{} as they were",
-                plural(*left, "log stays", "logs stay")
+            Some(plural(
+                *left,
+                "log stays as it was",
+                "logs stay as they were",
             )),
         ),
         JobState::Ended(JobOutcome::Refused { cause }) => ("refused", Some(cause.clone())),

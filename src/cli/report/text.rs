@@ -86,6 +86,10 @@ impl Report for TextReport<'_> {
             .log_end_offset
             .map(|end| format!(" · log end {}", offset(end)))
             .unwrap_or_default();
+        // The metadata log, and what was not selected.
+        if matches!(log.verdict, Verdict::Skipped { .. }) {
+            return Ok(());
+        }
         writeln!(
             self.out,
             "  {}  {} · {}, {}{end}",
@@ -94,7 +98,7 @@ impl Report for TextReport<'_> {
             plural(log.segments.len() as u64, "segment", "segments"),
             bytes(log_bytes(log)),
         )?;
-        if log.verdict.is_applied() && !log.steps.is_empty() {
+        if reached == Reached::Planned && log.verdict.is_applied() && !log.steps.is_empty() {
             writeln!(self.out, "    steps: {}", steps(&log.steps))?;
         }
         Ok(())

@@ -167,3 +167,86 @@ fn a_state_dir_or_quarantine_inside_a_log_dir_is_a_usage_error() {
         apply(&tree, &arguments).exits(2);
     }
 }
+
+/// A process that looks like a broker, ended when dropped.
+struct FakeBroker(std::process::Child);
+
+impl FakeBroker {
+    fn start(config: &std::path::Path) -> Self {
+        use std::os::unix::process::CommandExt as _;
+        let child = std::process::Command::new("sh")
+            .arg0("java")
+            .args([
+                "-c",
+                "read line",
+                "-cp",
+                "/opt/kafka/libs/kafka_2.13-4.1.2.jar",
+                "kafka.Kafka",
+            ])
+            .arg(config)
+            .stdin(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        Self(child)
+    }
+}
+
+impl Drop for FakeBroker {
+    fn drop(&mut self) {
+        // The end of its input ends it.
+        drop(self.0.stdin.take());
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_running_broker_is_known_by_its_process() {
+    let tree = Tree::t4();
+    let config = tree.path("server.properties");
+    tree.write(
+        "server.properties",
+        format!("log.dirs={}\n", tree.path("d1").display()),
+    );
+    let broker = FakeBroker::start(&config);
+    let pid = broker.0.id();
+    let home = tree.path(".");
+    let config = config.display().to_string();
+    let status = run(&home, &["--config", &config, "status", "--json"]);
+    let status = &status.lines()[0];
+    assert_eq!(status["broker"], "running");
+    assert_eq!(status["pid"], pid);
+    assert_eq!(status["kafka_version"], "4.1.2");
+    let source = status["version_source"].as_str().unwrap();
+    assert!(
+        source.contains(&format!("class path of process {pid}")),
+        "{source}"
+    );
+    let before = tree.fingerprint("d1");
+    let ran = run(
+        &home,
+        &["--config", &config, "recover", "--apply", "--yes-to-all"],
+    )
+    .exits(4);
+    assert!(ran.err.contains(&format!("process {pid}")), "{}", ran.err);
+    assert_eq!(tree.fingerprint("d1"), before);
+    drop(broker);
+    // Its class path is gone with it, so the release must be named again.
+    run(
+        &home,
+        &["--config", &config, "recover", "--apply", "--yes-to-all"],
+    )
+    .exits(4);
+    run(
+        &home,
+        &[
+            "--config",
+            &config,
+            "--kafka-version",
+            "4.1.2",
+            "recover",
+            "--apply",
+            "--yes-to-all",
+        ],
+    )
+    .exits(0);
+}
