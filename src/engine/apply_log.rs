@@ -14,7 +14,7 @@ use super::plan_store::StoredPlan;
 use super::quarantine::{Cut, Kept, QuarantineDir, with_suffix};
 use super::stamps::check_partition;
 use super::{EngineError, JobEvent};
-use crate::disk::{DiskAction, DiskError, EntryKind, Listed, Ownership, Storage};
+use crate::disk::{DiskAction, DiskError, Ownership, Storage};
 use crate::format::file_name::{FileKind, PartitionFile};
 use crate::plan::{Content, FileStamp, PartitionPlan, Quarantine, Step, StepAction};
 
@@ -71,17 +71,13 @@ impl<'a> LogApply<'a> {
 
     /// Keeps what will go and writes what will come; the log stays as it is.
     pub(super) fn prepare(&mut self, shared: &ApplyShared<'_>) -> Result<(), LogFailure> {
-        let storage = shared.storage;
-        let listed = check_partition(storage, &self.dir, &self.plan.stamps)
-            .map_err(|error| LogFailure::Failed(error.sentence()))?;
-        let plan = self.plan;
-        for step in &plan.steps {
+        for step in &self.plan.steps {
             if shared.context.is_cancelled() {
                 return Err(LogFailure::Stopped);
             }
             self.keep(shared, step)?;
             if let StepAction::Write { content, .. } = &step.action {
-                self.write(shared, step, content, &listed)?;
+                self.write(shared, step, content)?;
             }
         }
         Ok(())
@@ -112,14 +108,25 @@ impl<'a> LogApply<'a> {
         shared: &ApplyShared<'_>,
         step: &Step,
         content: &Content,
-        listed: &[Listed],
     ) -> Result<(), LogFailure> {
         let bytes = shared.stored.content(content)?;
         let path = self.dir.join(&step.file);
-        let owner = new_owner(self.log_dir, &path, listed)?;
+        let owner = self.owner_of(shared.storage, &path)?;
         let half = with_suffix(&path, OWN_SUFFIX);
         self.written.push(half.clone());
         Ok(shared.storage.write_file(&half, &bytes, &owner)?)
+    }
+
+    /// Returns owner and mode of a file that is about to be written; a log that lies beside lends its mode.
+    fn owner_of(&self, storage: &dyn Storage, path: &Path) -> Result<Ownership, DiskError> {
+        let mut owner = new_owner(self.log_dir, path)?;
+        if storage.stat(path).is_err() {
+            let log = self.plan.stamps.iter().find(|stamp| is_log(&stamp.name));
+            if let Some(log) = log.and_then(|log| storage.stat(&self.dir.join(&log.name)).ok()) {
+                owner.mode = log.mode;
+            }
+        }
+        Ok(owner)
     }
 
     /// Does the steps; adds each to `act` once it is done.
@@ -203,26 +210,14 @@ impl<'a> LogApply<'a> {
 }
 
 /// Returns owner and mode of a file that is about to be written: those of the file that it replaces; else the log dir's
-/// owner, and the mode of a log beside it.
-pub(super) fn new_owner(
-    log_dir: &Path,
-    path: &Path,
-    listed: &[Listed],
-) -> Result<Ownership, DiskError> {
+/// owner, and a mode of 0644.
+pub(super) fn new_owner(log_dir: &Path, path: &Path) -> Result<Ownership, DiskError> {
     if let Ok(owner) = Ownership::of(path) {
         return Ok(owner);
     }
     let owner = Ownership::of(log_dir).map_err(DiskError::of(DiskAction::Stat, log_dir))?;
-    let files = || {
-        listed
-            .iter()
-            .filter(|entry| entry.stat.kind == EntryKind::File)
-    };
-    let sibling = files()
-        .find(|entry| is_log(&entry.name))
-        .or_else(|| files().next());
     Ok(Ownership {
-        mode: sibling.map_or(0o644, |entry| entry.stat.mode),
+        mode: 0o644,
         ..owner
     })
 }

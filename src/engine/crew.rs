@@ -17,6 +17,8 @@ pub(super) struct Crew<L, S> {
 struct CrewState<L, S> {
     volumes: Vec<VolumeQueue<L, S>>,
     drivers: usize,
+    /// Threads that wait; waking nobody would still cost a system call.
+    waiting: usize,
     stopped: bool,
 }
 
@@ -61,6 +63,7 @@ impl<L, S> Crew<L, S> {
             state: Mutex::new(CrewState {
                 volumes,
                 drivers: 0,
+                waiting: 0,
                 stopped: false,
             }),
             changed: Condvar::new(),
@@ -93,16 +96,18 @@ impl<L, S> Crew<L, S> {
 
     /// Lets every worker stop once its work at hand is done.
     pub(super) fn stop(&self) {
-        self.lock().stopped = true;
-        self.changed.notify_all();
+        let mut state = self.lock();
+        state.stopped = true;
+        self.wake(state);
     }
 
     /// Puts a scan up for workers that are free.
     pub(super) fn put_up(&self, volume: usize, scan: S) {
-        if let Some(queue) = self.lock().volumes.get_mut(volume) {
+        let mut state = self.lock();
+        if let Some(queue) = state.volumes.get_mut(volume) {
             queue.scans.push_back(scan);
         }
-        self.changed.notify_all();
+        self.wake(state);
     }
 
     /// Takes back the first scan that was put up and that `wanted` chooses.
@@ -127,18 +132,32 @@ impl<L, S> Crew<L, S> {
     /// Says that something changed which a waiting driver may have waited for.
     pub(super) fn tell(&self) {
         // The lock orders this after the check of whoever is about to wait.
-        drop(self.lock());
-        self.changed.notify_all();
+        self.wake(self.lock());
+    }
+
+    fn wake(&self, state: MutexGuard<'_, CrewState<L, S>>) {
+        let someone_waits = state.waiting > 0;
+        drop(state);
+        if someone_waits {
+            self.changed.notify_all();
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, CrewState<L, S>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait<'a>(&self, state: MutexGuard<'a, CrewState<L, S>>) -> MutexGuard<'a, CrewState<L, S>> {
-        self.changed
+    fn wait<'a>(
+        &self,
+        mut state: MutexGuard<'a, CrewState<L, S>>,
+    ) -> MutexGuard<'a, CrewState<L, S>> {
+        state.waiting += 1;
+        let mut state = self
+            .changed
             .wait(state)
-            .unwrap_or_else(PoisonError::into_inner)
+            .unwrap_or_else(PoisonError::into_inner);
+        state.waiting -= 1;
+        state
     }
 }
 
@@ -178,8 +197,7 @@ impl<L, S> Drop for Place<'_, L, S> {
             queue.taken -= 1;
         }
         state.drivers -= usize::from(self.drives);
-        drop(state);
-        self.crew.changed.notify_all();
+        self.crew.wake(state);
     }
 }
 

@@ -36,7 +36,7 @@ pub(super) fn hand_over(
     if plan.hand_over == HandOver::Clean {
         // Empty: every release skips the scan for it, and none takes it for the stop of a known broker epoch.
         let marker = plan.path.join(CLEAN_SHUTDOWN_MARKER);
-        storage.write_file(&marker, b"", &new_owner(&plan.path, &marker, &[])?)?;
+        storage.write_file(&marker, b"", &new_owner(&plan.path, &marker)?)?;
         storage.sync_file(&marker)?;
         storage.sync_dir(&plan.path)?;
     }
@@ -68,7 +68,7 @@ fn write_checkpoint(
         Err(error) => return Err(error),
     }
     let half = with_suffix(&path, OWN_SUFFIX);
-    storage.write_file(&half, bytes, &new_owner(log_dir, &path, &[])?)?;
+    storage.write_file(&half, bytes, &new_owner(log_dir, &path)?)?;
     storage.sync_file(&half)?;
     storage.rename(&half, &path)?;
     storage.sync_dir(log_dir)

@@ -9,9 +9,11 @@ use std::process::{Child, Command, Stdio};
 
 use super::job_dir::{JobDir, jobs_dir};
 use super::job_spec::{JobId, JobSpec};
+use super::plan_store::PlanStore;
 use super::progress_file::read_progress;
 use super::{EngineError, JobEvent, JobOutcome, Progress};
 use crate::disk::{DiskAction, DiskError};
+use crate::terms::Timestamp;
 
 /// The hidden subcommand that runs a job: `krescue __job ID --state-dir S`.
 pub const JOB_SUBCOMMAND: &str = "__job";
@@ -200,6 +202,31 @@ pub fn list_jobs(state_dir: &Path) -> Result<Vec<JobSummary>, EngineError> {
     Ok(summaries)
 }
 
+/// Returns the clock of the plan that an interrupted job left half done in these log dirs; `None` if the last job on
+/// them reached its end.
+///
+/// A plan made anew with that clock reaches the end which the interrupted one had, producer expiry included.
+pub fn interrupted_clock(state_dir: &Path, log_dirs: &[PathBuf]) -> Option<Timestamp> {
+    let store = PlanStore::new(state_dir);
+    let (plan, state) = list_jobs(state_dir)
+        .ok()?
+        .into_iter()
+        .rev()
+        .find_map(|job| {
+            let plan = store.find(&job.spec.plan).ok()?.plan;
+            let same = plan.log_dirs.iter().any(|dir| log_dirs.contains(&dir.path));
+            same.then_some((plan, job.state))
+        })?;
+    let interrupted = match state {
+        JobState::Killed => true,
+        JobState::Running => false,
+        JobState::Ended(outcome) => {
+            matches!(outcome, JobOutcome::Stopped | JobOutcome::Failed { .. })
+        }
+    };
+    interrupted.then_some(plan.now)
+}
+
 fn summary(state_dir: &Path, id: JobId) -> Result<JobSummary, EngineError> {
     let dir = JobDir::open(state_dir, &id)?;
     Ok(JobSummary {
@@ -217,5 +244,68 @@ fn state_of(dir: &JobDir) -> JobState {
         Some(outcome) => JobState::Ended(outcome),
         None if running => JobState::Running,
         None => dir.outcome().map_or(JobState::Killed, JobState::Ended),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+    use crate::engine::{Confirmed, Phase};
+
+    fn spec(plan: &str) -> JobSpec {
+        JobSpec {
+            plan: plan.to_owned(),
+            also_locked: Vec::new(),
+            started_at: Timestamp(1_796_033_700_000),
+            who: "tester".to_owned(),
+            confirmed: Confirmed::ByHash,
+            threads: None,
+        }
+    }
+
+    #[test]
+    fn a_killed_job_is_told_from_one_that_runs_and_one_that_ended() {
+        let state = tempfile::tempdir().unwrap();
+        let (id, dir) = JobDir::create(state.path(), &spec("7f3a91c2")).unwrap();
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        dir.write_pid(child.id()).unwrap();
+        let state_now = || {
+            JobHandle::open(state.path(), &id)
+                .unwrap()
+                .tail()
+                .unwrap()
+                .state
+        };
+        assert_eq!(state_now(), JobState::Running);
+        // A zombie counts as gone: its parent may never ask.
+        child.kill().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        assert_eq!(state_now(), JobState::Killed);
+        child.wait().unwrap();
+        assert_eq!(list_jobs(state.path()).unwrap()[0].state, JobState::Killed);
+        dir.write_outcome(&JobOutcome::Done).unwrap();
+        assert_eq!(state_now(), JobState::Ended(JobOutcome::Done));
+    }
+
+    #[test]
+    fn a_tail_tells_each_whole_line_once() {
+        let state = tempfile::tempdir().unwrap();
+        let (id, dir) = JobDir::create(state.path(), &spec("7f3a91c2")).unwrap();
+        let mut handle = JobHandle::open(state.path(), &id).unwrap();
+        assert_eq!(handle.tail().unwrap().events, []);
+        let mut file = File::create(dir.file("events.jsonl")).unwrap();
+        let event = JobEvent::Phase {
+            phase: Phase::Applying,
+        };
+        let line = serde_json::to_string(&event).unwrap();
+        write!(file, "{line}\n{}", &line[..5]).unwrap();
+        assert_eq!(handle.tail().unwrap().events, [event.clone()]);
+        assert_eq!(handle.tail().unwrap().events, []);
+        writeln!(file, "{}", &line[5..]).unwrap();
+        assert_eq!(handle.tail().unwrap().events, [event]);
+        handle.request_stop().unwrap();
+        assert!(dir.stop_requested());
     }
 }

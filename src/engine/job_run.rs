@@ -4,8 +4,9 @@ use std::fs::File;
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::Thread;
 use std::time::Duration;
 
 use nix::sys::signal::{SigSet, Signal};
@@ -47,49 +48,87 @@ fn run_in(state_dir: &Path, dir: &JobDir) -> Result<JobOutcome, EngineError> {
         .iter()
         .map(|dir| dir.path.clone())
         .collect();
-    let context = Arc::new(JobContext::new(&log_dirs, events_to(dir)?));
+    let events = EventsFile::create(dir)?;
+    let context = Arc::new(JobContext::new(&log_dirs, events.emit()));
     let progress = ProgressFile::create(&dir.file("progress"), &context.progress())?;
     stop_on_signals(&context);
     let ended = AtomicBool::new(false);
     let outcome = std::thread::scope(|scope| {
-        scope.spawn(|| {
+        let ticker = scope.spawn(|| {
             while !ended.load(Ordering::Relaxed) {
                 if dir.stop_requested() {
                     context.cancel();
                 }
-                // The counters are for the eye: a full state volume must not end the job.
                 let _ = progress.write(&context.progress());
+                events.flush();
                 std::thread::park_timeout(TICK);
             }
         });
-        let outcome = apply(&RealStorage, state_dir, &stored, &spec, &context);
-        ended.store(true, Ordering::Relaxed);
-        outcome
+        let _end = TickerEnd {
+            ended: &ended,
+            ticker: ticker.thread(),
+        };
+        apply(&RealStorage, state_dir, &stored, &spec, &context)
     });
     context.emit(JobEvent::Ended {
         outcome: outcome.clone(),
     });
     context.enter(Phase::Ended);
+    events.flush();
     let _ = progress.write(&context.progress());
     Ok(outcome)
 }
 
-/// Returns a sink that appends each event to the job's events file, a whole line at a time.
-fn events_to(dir: &JobDir) -> Result<Emit, DiskError> {
-    let path = dir.file("events.jsonl");
-    let mut file = File::options()
-        .append(true)
-        .create(true)
-        .mode(0o600)
-        .open(&path)
-        .map_err(DiskError::of(DiskAction::Create, &path))?;
-    Ok(Box::new(move |event| {
-        if let Ok(mut line) = serde_json::to_vec(&event) {
-            line.push(b'\n');
-            // As with the counters: what is said matters less than what is done.
-            let _ = file.write_all(&line);
-        }
-    }))
+/// Ends the ticker at once, however the job ends.
+struct TickerEnd<'a> {
+    ended: &'a AtomicBool,
+    ticker: &'a Thread,
+}
+
+impl Drop for TickerEnd<'_> {
+    fn drop(&mut self) {
+        self.ended.store(true, Ordering::Relaxed);
+        self.ticker.unpark();
+    }
+}
+
+/// The job's events file. Lines are appended at each tick and at the end, many at once.
+#[derive(Debug)]
+struct EventsFile {
+    file: File,
+    lines: Mutex<Vec<u8>>,
+}
+
+impl EventsFile {
+    fn create(dir: &JobDir) -> Result<Arc<Self>, DiskError> {
+        let path = dir.file("events.jsonl");
+        let file = File::options()
+            .append(true)
+            .create(true)
+            .mode(0o600)
+            .open(&path)
+            .map_err(DiskError::of(DiskAction::Create, &path))?;
+        Ok(Arc::new(Self {
+            file,
+            lines: Mutex::default(),
+        }))
+    }
+
+    fn emit(self: &Arc<Self>) -> Emit {
+        let this = Arc::clone(self);
+        Box::new(move |event| {
+            let mut lines = this.lines.lock().unwrap_or_else(PoisonError::into_inner);
+            if serde_json::to_writer(&mut *lines, &event).is_ok() {
+                lines.push(b'\n');
+            }
+        })
+    }
+
+    fn flush(&self) {
+        let lines = std::mem::take(&mut *self.lines.lock().unwrap_or_else(PoisonError::into_inner));
+        // What is said matters less than what is done: a full state volume must not end the job.
+        let _ = (&self.file).write_all(&lines);
+    }
 }
 
 /// Turns signals into the wish to stop; must run before other threads start, since they inherit the mask.

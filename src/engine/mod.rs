@@ -50,7 +50,8 @@ pub use audit::AUDIT_FILE;
 pub use error::EngineError;
 pub use event::{DirProgress, JobEvent, JobOutcome, LogState, Phase, Progress};
 pub use job::{
-    JOB_SUBCOMMAND, JobHandle, JobState, JobSummary, Tail, list_jobs, request_stop, start_job,
+    JOB_SUBCOMMAND, JobHandle, JobState, JobSummary, Tail, interrupted_clock, list_jobs,
+    request_stop, start_job,
 };
 pub use job_run::run_job;
 pub use job_spec::{Confirmed, JobId, JobSpec, ParseJobIdError};

@@ -88,7 +88,7 @@ fn not_immutable(path: &Path) -> Result<(), String> {
 
 /// Checks that a new file at `path` can get the owner and group that it must have.
 fn may_give_away(log_dir: &Path, path: &Path) -> Result<(), String> {
-    let owner = new_owner(log_dir, path, &[]).map_err(|error| error.sentence())?;
+    let owner = new_owner(log_dir, path).map_err(|error| error.sentence())?;
     let user = geteuid();
     if user.is_root() {
         return Ok(());

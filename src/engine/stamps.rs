@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::log_target::OWN_SUFFIX;
-use crate::disk::{DiskError, Listed, Storage};
+use crate::disk::{DiskError, Storage};
 use crate::plan::FileStamp;
 
 /// Why a plan does not fit a dir any more.
@@ -31,7 +31,7 @@ pub(super) fn check_partition(
     storage: &dyn Storage,
     dir: &Path,
     stamps: &[FileStamp],
-) -> Result<Vec<Listed>, StampError> {
+) -> Result<(), StampError> {
     let listed = storage.list(dir).map_err(StampError::Disk)?;
     let mut known: BTreeMap<&str, &FileStamp> = stamps
         .iter()
@@ -55,7 +55,7 @@ pub(super) fn check_partition(
     }
     match known.keys().next() {
         Some(name) => Err(changed(dir, name, "is gone")),
-        None => Ok(listed),
+        None => Ok(()),
     }
 }
 
