@@ -164,10 +164,16 @@ fn a_file_that_vanishes_behind_a_plan() {
     assert_eq!(scan(&tree, "d1").exit, 3);
 }
 
+/// Says why a test says nothing on this machine.
+fn skip(why: &str) {
+    use std::io::Write as _;
+    let _ = writeln!(std::io::stderr(), "skipped: {why}");
+}
+
 /// Runs a shell with mounts of its own, or says why not.
 fn with_mounts(tree: &Tree, script: &str) -> Option<Ran> {
     if !nix::unistd::geteuid().is_root() {
-        eprintln!("skipped: only root mounts");
+        skip("only root mounts");
         return None;
     }
     let output = std::process::Command::new("unshare")
@@ -178,7 +184,7 @@ fn with_mounts(tree: &Tree, script: &str) -> Option<Ran> {
         .output();
     let ran = crate::support::program::ran(output.ok()?);
     if ran.err.contains("unshare") || ran.err.contains("mount:") {
-        eprintln!("skipped: {}", ran.err);
+        skip(&ran.err);
         return None;
     }
     Some(ran)
