@@ -111,99 +111,94 @@ impl Settings {
         let mut layers = Layers::defaults()?;
         layers.add_file(system_file)?;
         layers.add_env(&env);
-        let switch = |name: &'static str| flags.switches.contains(&name);
-        let flagged = |name: &'static str, file: Sourced<bool>| {
-            if switch(name) {
-                Sourced::new(true, Source::Flag { name })
-            } else {
-                file
-            }
+        let switched = |name: &'static str, else_: Sourced<bool>| {
+            let is_on = flags.switches.contains(&name);
+            let flag = is_on.then(|| Sourced::new(true, Source::Flag { name }));
+            flag.unwrap_or(else_)
         };
-        let no_color = env
-            .get(&OsString::from("NO_COLOR"))
-            .is_some_and(|v| !v.is_empty());
         let read_only = match layers.any_true("read.only")? {
             Some(source) => Sourced::new(true, source),
-            None => flagged("--read-only", Sourced::new(false, Source::Default)),
+            None => switched("--read-only", Sourced::new(false, Source::Default)),
         };
-        let or = |name, flag: &Option<PathBuf>, key: &str| -> Option<Sourced<PathBuf>> {
-            flag.clone()
-                .map(|path| Sourced::new(path, Source::Flag { name }))
-                .or_else(|| layers.text(key).map(|text| text.map(PathBuf::from)))
+        let ascii = match layers.parsed("ascii", parse_bool)? {
+            Some(said) => said,
+            None => ascii_locale(&env),
         };
-        let ssh = ["SSH_CONNECTION", "SSH_TTY"].into_iter().find(|name| {
-            env.get(&OsString::from(name))
-                .is_some_and(|v| !v.is_empty())
-        });
+        let path = |key: &str| layers.text(key).map(|text| text.map(PathBuf::from));
+        let version = |text: &str| {
+            text.parse()
+                .map_err(|_| "not a release such as 4.1.2".to_owned())
+        };
+        let threads = |text: &str| text.parse().map_err(|_| "not a number from 1".to_owned());
         Ok(Self {
-            remote: match ssh {
-                Some(name) => Sourced::new(
-                    true,
-                    Source::Env {
-                        name: name.to_owned(),
-                    },
-                ),
-                None => Sourced::new(false, Source::Default),
+            config: flag("--config", flags.config.as_ref()).or_else(|| path("config")),
+            log_dirs: flag("--log-dirs", flags.log_dirs.as_ref()).or_else(|| {
+                let text = layers.text("log.dirs")?;
+                Some(text.map(|list| super::split_list(&list)))
+            }),
+            kafka_version: match flag("--kafka-version", flags.kafka_version.as_ref()) {
+                None => layers.parsed("kafka.version", version)?,
+                given => given,
             },
-            config: or("--config", &flags.config, "config"),
-            log_dirs: match &flags.log_dirs {
-                Some(dirs) => Some(Sourced::new(
-                    dirs.clone(),
-                    Source::Flag { name: "--log-dirs" },
-                )),
-                None => layers
-                    .text("log.dirs")
-                    .map(|text| text.map(|list| super::split_list(&list))),
-            },
-            kafka_version: match flags.kafka_version {
-                Some(version) => Some(Sourced::new(
-                    version,
-                    Source::Flag {
-                        name: "--kafka-version",
-                    },
-                )),
-                None => layers.parsed("kafka.version", |text| {
-                    text.parse()
-                        .map_err(|_| "not a release such as 4.1.2".to_owned())
-                })?,
-            },
-            topic_config: or("--topic-config", &flags.topic_config, "topic.config"),
-            state_dir: or("--state-dir", &flags.state_dir, "state.dir")
+            topic_config: flag("--topic-config", flags.topic_config.as_ref())
+                .or_else(|| path("topic.config")),
+            state_dir: flag("--state-dir", flags.state_dir.as_ref())
+                .or_else(|| path("state.dir"))
                 .or_else(|| super::state_dir::usual(&env)),
-            quarantine: match &flags.quarantine {
-                Some(place) => Some(Sourced::new(
-                    place.clone(),
-                    Source::Flag {
-                        name: "--quarantine",
-                    },
-                )),
+            quarantine: match flag("--quarantine", flags.quarantine.as_ref()) {
                 None => layers.parsed("quarantine", str::parse)?,
+                given => given,
             },
-            threads: match flags.threads {
-                Some(threads) => Some(Sourced::new(threads, Source::Flag { name: "--threads" })),
-                None => layers.parsed("threads", |text| {
-                    text.parse().map_err(|_| "not a number from 1".to_owned())
-                })?,
+            threads: match flag("--threads", flags.threads.as_ref()) {
+                None => layers.parsed("threads", threads)?,
+                given => given,
             },
-            live_read_rate: match flags.rate {
-                Some(rate) => Sourced::new(rate, Source::Flag { name: "--rate" }),
+            live_read_rate: match flag("--rate", flags.rate.as_ref()) {
                 None => layers.required("live.read.rate", parse_rate)?,
+                Some(given) => given,
             },
             read_only,
-            allow_write: flagged("--allow-write", layers.required("allow.write", parse_bool)?),
+            allow_write: switched("--allow-write", layers.required("allow.write", parse_bool)?),
             theme: layers.required("theme", |text| Ok(text.to_owned()))?,
-            ascii: flagged("--ascii", layers.required("ascii", parse_bool)?),
-            color: if no_color {
-                Sourced::new(
-                    false,
-                    Source::Env {
-                        name: "NO_COLOR".to_owned(),
-                    },
-                )
-            } else {
-                Sourced::new(true, Source::Default)
-            },
+            ascii: switched("--ascii", ascii),
+            color: if_set(first_set(&env, &["NO_COLOR"]), false),
+            remote: if_set(first_set(&env, &["SSH_CONNECTION", "SSH_TTY"]), true),
         })
+    }
+}
+
+/// Returns what an option of the command line says.
+fn flag<T: Clone>(name: &'static str, value: Option<&T>) -> Option<Sourced<T>> {
+    value.map(|value| Sourced::new(value.clone(), Source::Flag { name }))
+}
+
+/// Returns the first of these variables that is not empty.
+fn first_set(env: &BTreeMap<OsString, OsString>, names: &[&str]) -> Option<Sourced<String>> {
+    names.iter().find_map(|name| {
+        let value = env.get(&OsString::from(name))?.to_string_lossy();
+        let source = Source::Env {
+            name: (*name).to_owned(),
+        };
+        (!value.is_empty()).then(|| Sourced::new(value.into_owned(), source))
+    })
+}
+
+/// Returns `set` if the variable is set, else its opposite by default.
+fn if_set(variable: Option<Sourced<String>>, set: bool) -> Sourced<bool> {
+    match variable {
+        Some(found) => found.map(|_| set),
+        None => Sourced::new(!set, Source::Default),
+    }
+}
+
+/// Says whether the locale's characters are others than UTF-8; where nothing is said they are taken for UTF-8.
+fn ascii_locale(env: &BTreeMap<OsString, OsString>) -> Sourced<bool> {
+    match first_set(env, &["LC_ALL", "LC_CTYPE", "LANG"]) {
+        Some(locale) => locale.map(|locale| {
+            let locale = locale.to_ascii_lowercase();
+            !(locale.contains("utf-8") || locale.contains("utf8"))
+        }),
+        None => Sourced::new(false, Source::Default),
     }
 }
 
@@ -423,6 +418,19 @@ mod tests {
                 .to_string()
                 .starts_with("read.only in ")
         );
+    }
+
+    #[test]
+    fn the_locale_decides_the_characters_unless_a_setting_does() {
+        let ascii = |pairs: &[(&str, &str)]| {
+            let settings =
+                Settings::read(Path::new("/nowhere"), env(pairs), &Flags::default()).unwrap();
+            settings.ascii.value
+        };
+        assert!(!ascii(&[]));
+        assert!(!ascii(&[("LANG", "de_DE.UTF-8")]));
+        assert!(ascii(&[("LC_ALL", "C"), ("LANG", "de_DE.UTF-8")]));
+        assert!(!ascii(&[("LC_ALL", "C"), ("KRESCUE_ASCII", "false")]));
     }
 
     #[test]

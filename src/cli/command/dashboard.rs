@@ -30,9 +30,9 @@ pub(in crate::cli) fn dashboard(context: Context) -> Result<Exit, CliError> {
     let opening = Opening {
         look: look(&context)?,
         notes,
-        context,
         candidates,
-        remote: std::env::var_os("SSH_CONNECTION").is_some(),
+        remote: context.settings.remote.value,
+        context,
     };
     let job = run(opening).map_err(|error| CliError::failed("no dashboard").because(&error))?;
     if let Some(job) = job {
@@ -44,7 +44,7 @@ pub(in crate::cli) fn dashboard(context: Context) -> Result<Exit, CliError> {
     Ok(Exit::Ok)
 }
 
-/// Returns how the screen looks: by the settings, and by what the terminal's locale can show.
+/// Returns how the screen looks.
 fn look(context: &Context) -> Result<Look, CliError> {
     let settings = &context.settings;
     let name = settings.theme.value.as_str();
@@ -56,7 +56,7 @@ fn look(context: &Context) -> Result<Look, CliError> {
     } else {
         Theme::built_in(false)
     };
-    let charset = if settings.ascii.value || !is_utf8_locale() {
+    let charset = if settings.ascii.value {
         Charset::Ascii
     } else {
         Charset::Unicode
@@ -76,16 +76,4 @@ fn theme_file(path: &str) -> Result<Theme, CliError> {
     };
     let text = std::fs::read_to_string(path).map_err(|error| wrong(&error))?;
     Theme::parse(&text).map_err(|error| wrong(&error))
-}
-
-/// Says whether the locale's characters are UTF-8; where nothing is said they are taken for it.
-fn is_utf8_locale() -> bool {
-    let first = ["LC_ALL", "LC_CTYPE", "LANG"]
-        .into_iter()
-        .filter_map(std::env::var_os)
-        .find(|value| !value.is_empty());
-    first.is_none_or(|locale| {
-        let locale = locale.to_string_lossy().to_ascii_lowercase();
-        locale.contains("utf-8") || locale.contains("utf8")
-    })
 }

@@ -1,7 +1,8 @@
 //! `demo`: the dashboard on an embedded broker, in a temporary folder.
 
+use std::fs;
 use std::io::{IsTerminal as _, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -12,27 +13,40 @@ use crate::cli::args::{DemoArgs, GlobalArgs, Scenario};
 use crate::cli::{CliError, Context, Exit};
 use crate::demo::{DemoError, DemoTree, LargeSpec, write_crashed, write_large};
 use crate::engine::{JobState, list_jobs};
-use crate::settings::Flags;
+use crate::settings::{Flags, is_tmpfs};
 
 /// How often the progress of writing is told.
 const EVERY: Duration = Duration::from_millis(500);
+/// What a demo's folder is called; its process id follows.
+const PREFIX: &str = "krescue-demo-";
+/// The state dir in a demo's folder.
+const STATE: &str = "state";
 /// How much `large` writes unless told.
 const DEFAULT_SIZE: u64 = 8 << 30;
 
 /// Runs `demo`.
 pub(in crate::cli) fn demo(args: &DemoArgs, global: &GlobalArgs) -> Result<Exit, CliError> {
+    if args.scenario == Scenario::Crashed && args.size.is_some() {
+        return Err(CliError::usage("--size without the scenario \"large\"")
+            .hint("krescue demo large --size 8GiB"));
+    }
     if !has_terminal() {
         return Err(CliError::usage("the demo needs a terminal"));
     }
+    let parent = parent_folder(args.scenario);
+    remove_dead(&parent);
     let folder = tempfile::Builder::new()
-        .prefix("krescue-demo-")
-        .tempdir()
-        .map_err(|error| CliError::failed("no temporary folder").because(&error))?;
+        .prefix(&format!("{PREFIX}{}-", std::process::id()))
+        .tempdir_in(&parent)
+        .map_err(|error| {
+            CliError::failed(format!("cannot make a folder in {}", parent.display()))
+                .because(&error)
+        })?;
     let tree = match args.scenario {
         Scenario::Crashed => write_crashed(folder.path()).map_err(|error| failed(&error))?,
         Scenario::Large => large(folder.path(), args.size.unwrap_or(DEFAULT_SIZE))?,
     };
-    let state_dir = folder.path().join("state");
+    let state_dir = folder.path().join(STATE);
     let global = GlobalArgs {
         config: Some(tree.config),
         log_dirs: None,
@@ -44,11 +58,7 @@ pub(in crate::cli) fn demo(args: &DemoArgs, global: &GlobalArgs) -> Result<Exit,
     };
     let context = Context::read(&global, Flags::default())?;
     let exit = dashboard(context)?;
-    let runs = list_jobs(&state_dir)
-        .unwrap_or_default()
-        .iter()
-        .any(|job| job.state == JobState::Running);
-    if runs {
+    if has_running_job(&state_dir) {
         let kept = folder.keep();
         say(&format!(
             "the demo's folder stays while its job runs: {}",
@@ -56,6 +66,38 @@ pub(in crate::cli) fn demo(args: &DemoArgs, global: &GlobalArgs) -> Result<Exit,
         ));
     }
     Ok(exit)
+}
+
+/// Returns where the folder is made: the system's temporary folder; on disk, if it is to hold gigabytes.
+fn parent_folder(scenario: Scenario) -> PathBuf {
+    let usual = std::env::temp_dir();
+    let on_disk = Path::new("/var/tmp");
+    if scenario == Scenario::Large && is_tmpfs(&usual) && on_disk.is_dir() && !is_tmpfs(on_disk) {
+        return on_disk.to_owned();
+    }
+    usual
+}
+
+/// Removes the folders of demos that were killed: their process is gone, and no job runs in them.
+fn remove_dead(parent: &Path) {
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let pid = name
+            .to_str()
+            .and_then(|name| name.strip_prefix(PREFIX))
+            .and_then(|rest| rest.split('-').next())
+            .and_then(|pid| pid.parse::<u32>().ok());
+        let is_dead = pid.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists());
+        if is_dead && !has_running_job(&entry.path().join(STATE)) {
+            // Another user's folder stays.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+fn has_running_job(state_dir: &Path) -> bool {
+    let jobs = list_jobs(state_dir).unwrap_or_default();
+    jobs.iter().any(|job| job.state == JobState::Running)
 }
 
 /// Writes much data and says how far it is; Ctrl-C ends it and leaves nothing behind.

@@ -31,6 +31,8 @@ fn what_is_not_a_command_or_an_option_is_usage() {
         &["scan", "--log-dirs", "d1", "--kafka-version", "new"],
         &["scan", "--config", "d1/nowhere.properties"][..2],
         &["stop", "../etc"],
+        &["demo", "crashed", "--size", "1GiB"],
+        &["demo", "imaginary"],
     ] {
         let ran = run(&tree.path("."), arguments);
         assert_eq!(ran.exit, 2, "{arguments:?}: {} {}", ran.out, ran.err);
