@@ -45,7 +45,7 @@ pub enum LockError {
 
 fn holder(pid: Option<u32>) -> String {
     pid.map_or_else(
-        || "another process (a krescue job?)".to_owned(),
+        || "a process that cannot be seen from here".to_owned(),
         |pid| format!("process {pid}"),
     )
 }

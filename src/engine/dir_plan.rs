@@ -21,8 +21,10 @@ pub(super) fn dir_plan(
         .iter()
         .any(|plan| plan.verdict.is_applied() && !plan.steps.is_empty());
     let removes_marker = facts.stop == StopState::Clean && has_steps;
-    // A clean dir with nothing to do keeps its marker and its checkpoints.
-    let hand_over = if facts.stop == StopState::Clean && !has_steps {
+    // A clean dir with nothing to do keeps its marker and its checkpoints; an empty one may be a volume that is not
+    // mounted.
+    let keeps_all = facts.stop == StopState::Clean && !has_steps;
+    let hand_over = if keeps_all || facts.listing.is_empty() {
         HandOver::None
     } else {
         hand_over(spec.hand_over, &partitions)

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
+use super::boot_risk::BrokerUser;
 use super::dir_facts::DirFacts;
 use super::log_target::LogTarget;
 use super::plan_spec::PlanSpec;
@@ -118,6 +119,8 @@ fn target(spec: &PlanSpec, dir_index: usize, facts: &DirFacts, sub_dir: &SubDir)
         entries: Vec::new(),
         not_utf8: Vec::new(),
         own_leftovers: Vec::new(),
+        broker_user: BrokerUser::of(facts),
+        refused: None,
         scan_estimate: 0,
     }
 }

@@ -301,7 +301,7 @@ mod tests {
         };
         let line = serde_json::to_string(&event).unwrap();
         write!(file, "{line}\n{}", &line[..5]).unwrap();
-        assert_eq!(handle.tail().unwrap().events, [event.clone()]);
+        assert_eq!(handle.tail().unwrap().events, vec![event.clone()]);
         assert_eq!(handle.tail().unwrap().events, []);
         writeln!(file, "{}", &line[5..]).unwrap();
         assert_eq!(handle.tail().unwrap().events, [event]);

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::disk::{EntryKind, Listed};
+use super::boot_risk::BrokerUser;
+use crate::disk::{EntryKind, FileStat, Listed};
 use crate::format::file_name::{DirName, FileKind, PartitionFile};
 use crate::plan::{DirEntry, FileStamp, PartitionPlan, RecoveryInputs, Verdict};
 use crate::terms::{Offset, TopicPartition};
@@ -29,6 +30,10 @@ pub(super) struct LogTarget {
     pub(super) not_utf8: Vec<String>,
     /// Files that an earlier krescue left half-written.
     pub(super) own_leftovers: Vec<FileStamp>,
+    /// The user who will boot; `None` if nothing is refused to it.
+    pub(super) broker_user: Option<BrokerUser>,
+    /// The first name that this user cannot change.
+    pub(super) refused: Option<String>,
     /// Bytes of `.log` files that a boot would read in full, by names and sizes.
     pub(super) scan_estimate: u64,
 }
@@ -40,7 +45,10 @@ impl LogTarget {
     }
 
     /// Takes the listing of its dir.
-    pub(super) fn take_listing(&mut self, listed: Vec<Listed>) {
+    pub(super) fn take_listing(&mut self, dir: Option<&FileStat>, listed: Vec<Listed>) {
+        self.refused = self
+            .broker_user
+            .and_then(|user| user.first_refused(dir, &listed));
         for entry in listed {
             let is_file = entry.stat.kind == EntryKind::File;
             let stamp = FileStamp {

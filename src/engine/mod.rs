@@ -10,6 +10,7 @@
 mod apply;
 mod apply_log;
 mod audit;
+mod boot_risk;
 mod content_pack;
 mod contents;
 mod context;

@@ -125,6 +125,11 @@ fn outside_of_log_dirs(path: &Path, what: &str, log_dirs: &[PathBuf]) -> Result<
 fn nobody_at_work(all: &[PathBuf]) -> Result<(), String> {
     for dir in all {
         if let Ok(LockState::Held { pid }) = look_at_lock(dir) {
+            // The system does not tell who holds a lock such as krescue's; whoever has the file open does.
+            let pid = pid.or_else(|| {
+                let writers = writers_in(std::slice::from_ref(dir));
+                writers.first().map(|writer| writer.pid)
+            });
             let holder = LockError::Held {
                 dir: dir.clone(),
                 pid,

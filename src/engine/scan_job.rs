@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
+use super::boot_risk::boot_risks;
 use super::contents::Contents;
 use super::context::JobContext;
 use super::crew::Work;
@@ -59,7 +60,7 @@ impl ScanJob<'_> {
         let contents = Contents::new(store);
         let planned = self.plan(&targets, &failures, &volumes, &contents)?;
         self.context.settle_totals();
-        let log_dirs = self.assemble(dirs, planned, settled);
+        let log_dirs = self.assemble(dirs, &targets, planned, settled);
         self.context.enter(Phase::Ended);
         let plan = RecoveryPlan {
             schema: 1,
@@ -122,8 +123,12 @@ impl ScanJob<'_> {
                 let Work::Log(number) = work else { continue };
                 if let Some(slot) = slots.get(number) {
                     let mut slot = lock(slot);
-                    match self.storage.list(&slot.0.path()) {
-                        Ok(listed) => slot.0.take_listing(listed),
+                    let path = slot.0.path();
+                    match self.storage.list(&path) {
+                        Ok(listed) => {
+                            let dir = self.storage.stat(&path).ok();
+                            slot.0.take_listing(dir.as_ref(), listed);
+                        }
                         Err(error) => slot.1 = Some(error.sentence()),
                     }
                 }
@@ -262,6 +267,7 @@ impl ScanJob<'_> {
     fn assemble(
         &self,
         dirs: Vec<DirReading>,
+        targets: &[LogTarget],
         planned: Vec<(usize, PartitionPlan)>,
         settled: Vec<(usize, PartitionPlan)>,
     ) -> Vec<LogDirPlan> {
@@ -283,6 +289,12 @@ impl ScanJob<'_> {
                         if !self.is_live() {
                             let stopped = stop_finding(&facts, plans.len(), bytes);
                             facts.findings.extend(stopped);
+                            let ours: Vec<&LogTarget> = targets
+                                .iter()
+                                .filter(|target| target.log_dir == facts.path)
+                                .collect();
+                            let risks = boot_risks(&facts, &ours);
+                            facts.findings.extend(risks);
                         }
                         dir_plan(self.spec, *facts, plans)
                     }
