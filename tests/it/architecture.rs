@@ -157,6 +157,47 @@ fn each_layer_names_only_those_below_it() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Returns what `pub use event::{…}` of a layer's `mod.rs` exports.
+fn event_types(layer: &str) -> BTreeSet<String> {
+    let text = fs::read_to_string(source_dir().join(layer).join("mod.rs")).unwrap();
+    let (_, rest) = text.split_once("pub use event::{").unwrap();
+    group_heads(rest).into_iter().collect()
+}
+
+#[test]
+fn who_may_use_events_only_uses_events_only() {
+    let table = fs::read_to_string(source_dir().join("lib.rs")).unwrap();
+    let events = event_types("engine");
+    let mut wrong = Vec::new();
+    for (path, text) in sources() {
+        let Some(layer) = layer_of(&path) else {
+            continue;
+        };
+        let row = format!("//! | {layer} |");
+        let limited = table
+            .lines()
+            .any(|line| line.starts_with(&row) && line.contains("engine (events)"));
+        if !limited {
+            continue;
+        }
+        let code = code(&text);
+        for (at, marker) in code.match_indices("crate::engine::") {
+            let rest = &code[at + marker.len()..];
+            let names = match rest.strip_prefix('{') {
+                Some(group) => group_heads(group),
+                None => vec![ident(rest)],
+            };
+            for name in names
+                .into_iter()
+                .filter(|name| !events.contains(name) && !name.is_empty())
+            {
+                wrong.push(format!("{}: {name} is no event", path.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 #[test]
 fn no_path_climbs_out_of_its_parent() {
     // `super::super` would leave a layer unseen by the test above.
