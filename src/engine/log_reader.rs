@@ -110,7 +110,8 @@ impl LogReader<'_> {
         request: &WalkRequest,
         buffer: &mut WindowBuffer,
     ) -> Result<Walked, ReadFailure> {
-        let mut walk = NextOffsetWalk::new(request.from, request.len);
+        let mut walk =
+            NextOffsetWalk::new(request.from, request.len, request.target, request.search);
         self.feed(source, (&request.file, request.len), &mut walk, buffer)?;
         Ok(walk.finish())
     }

@@ -6,7 +6,7 @@ use super::producer_events::ProducerEvents;
 use crate::format::batch::{Frame, FrameEnd, HEADER_UP_TO_MAGIC, frame};
 use crate::format::control_record::ControlError;
 use crate::format::record_batch::{BatchHeader, HEADER_LEN};
-use crate::terms::{Offset, Position};
+use crate::terms::{KafkaVersion, Offset, Position};
 
 /// Control batches are read whole, up to this size.
 const WHOLE_UP_TO: u64 = 64 << 20;
@@ -23,12 +23,33 @@ pub struct Replayed {
 /// What a walk to a segment's end says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Walked {
-    /// The offset behind the last batch; `None` if there is none.
+    /// The offset behind the last batch; `None` if there is none, or if the offset looked for is not found.
     pub next_offset: Option<Offset>,
     /// Where the last batch ends.
     pub end: Position,
     /// What Kafka would die of on this way, with the position.
     pub fatal: Option<String>,
+}
+
+/// How a release looks for an offset from an index entry's position on (`FileRecords.searchForOffsetFromPosition`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum OffsetSearch {
+    /// Up to 4.0: it ends at a batch whose last offset is not below.
+    LastOffset,
+    /// From 4.1 on: it ends at a batch whose base offset is not below; where there is none, the last batch counts if its
+    /// last offset is not below.
+    BaseOffset,
+}
+
+impl OffsetSearch {
+    /// Returns the way of `version`.
+    pub fn of(version: KafkaVersion) -> Self {
+        if version >= KafkaVersion::new(4, 1, 0) {
+            Self::BaseOffset
+        } else {
+            Self::LastOffset
+        }
+    }
 }
 
 /// What stands at a walk's position.
@@ -81,16 +102,22 @@ fn last_offset(frame: &Frame, header: Option<&BatchHeader>) -> Offset {
 pub struct NextOffsetWalk {
     position: u64,
     len: u64,
+    target: Offset,
+    search: OffsetSearch,
+    found: bool,
     wanted: usize,
     walked: Walked,
 }
 
 impl NextOffsetWalk {
-    /// Returns a walk over a file of `len` bytes from the batch at `from`.
-    pub fn new(from: Position, len: u64) -> Self {
+    /// Returns a walk over a file of `len` bytes from the batch at `from`, that looks for `target` first.
+    pub fn new(from: Position, len: u64, target: Offset, search: OffsetSearch) -> Self {
         Self {
             position: from.0,
             len,
+            target,
+            search,
+            found: false,
             wanted: 0,
             walked: Walked {
                 next_offset: None,
@@ -101,7 +128,11 @@ impl NextOffsetWalk {
     }
 
     /// Returns what it found; call it once `feed` returned [`Feed::Done`].
-    pub fn finish(self) -> Walked {
+    pub fn finish(mut self) -> Walked {
+        let end = self.walked.next_offset;
+        if !self.found && end.is_none_or(|end| end <= self.target) {
+            self.walked.next_offset = None;
+        }
         self.walked
     }
 }
@@ -124,7 +155,12 @@ impl SegmentParser for NextOffsetWalk {
                 self.len,
             ) {
                 Here::Batch { frame, header } => {
-                    self.walked.next_offset = Some(last_offset(&frame, header.as_ref()).plus(1));
+                    let last = last_offset(&frame, header.as_ref());
+                    self.found |= match self.search {
+                        OffsetSearch::LastOffset => last >= self.target,
+                        OffsetSearch::BaseOffset => frame.offset >= self.target,
+                    };
+                    self.walked.next_offset = Some(last.plus(1));
                     self.position += frame.size;
                     self.walked.end = Position(self.position);
                 }

@@ -15,7 +15,7 @@ mod segment_scanner;
 mod tail_search;
 
 pub use finding::{Finding, FindingCode, Severity};
-pub use header_walk::{NextOffsetWalk, ProducerReplay, Replayed, Walked};
+pub use header_walk::{NextOffsetWalk, OffsetSearch, ProducerReplay, Replayed, Walked};
 pub use leader_epochs::LeaderEpochs;
 pub use parser::{Feed, SegmentLimits, SegmentParser};
 pub use producer_event::{DataRun, EpochStart, Marker, ProducerEvent};

@@ -137,6 +137,8 @@ pub struct SegmentScan {
     pub stop: ScanStop,
     /// The offset behind the last good batch; the base offset if there is none.
     pub next_offset: Offset,
+    /// Whether the last good batch ends below one before it.
+    pub goes_back: bool,
     /// Good batches.
     pub batches: u64,
     /// Records in them, as their headers say.

@@ -57,6 +57,7 @@ pub struct SegmentScanner {
     producers: ProducerEvents,
     stop: ScanStop,
     next_offset: Offset,
+    largest_next_offset: Offset,
     producer_end: Option<Offset>,
     batches: u64,
     records: u64,
@@ -81,6 +82,7 @@ impl SegmentScanner {
             producers: ProducerEvents::new(MAX_EVENTS),
             stop: ScanStop::EndOfFile,
             next_offset: base_offset,
+            largest_next_offset: base_offset,
             producer_end: None,
             batches: 0,
             records: 0,
@@ -119,6 +121,7 @@ impl SegmentScanner {
             valid_up_to: Position(self.position),
             stop,
             next_offset: self.next_offset,
+            goes_back: self.next_offset < self.largest_next_offset,
             batches: self.batches,
             records: self.records,
             largest_timestamp,
@@ -331,7 +334,9 @@ impl SegmentScanner {
         self.position += size;
         self.batches += 1;
         self.records += records;
-        self.next_offset = last_offset.plus(1);
+        let next_offset = last_offset.plus(1);
+        self.largest_next_offset = self.largest_next_offset.max(next_offset);
+        self.next_offset = next_offset;
     }
 
     /// Adds a piece of a large batch to its checksum.

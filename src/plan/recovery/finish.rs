@@ -9,7 +9,7 @@ use super::words;
 use crate::format::file_name::{FileKind, LEADER_EPOCH_CHECKPOINT};
 use crate::format::leader_epoch_checkpoint::{self, EpochEntry};
 use crate::format::offset_index;
-use crate::log::{Finding, FindingCode, Severity};
+use crate::log::{Finding, FindingCode, OffsetSearch, Severity};
 use crate::plan::virtual_dir::VirtualFile;
 use crate::plan::{AskReason, Content};
 use crate::terms::{Offset, Position};
@@ -127,14 +127,10 @@ impl Recovery {
         segment: &Segment,
     ) -> Result<Offset, Interrupt> {
         let index = name_of(base, FileKind::Index);
-        let mut from = Position(0);
+        let (mut from, mut target) = (Position(0), base);
         if state.dir.get(&index).is_some_and(|file| file.len() > 0) {
             let bytes = self.bytes(state, &index)?;
-            let last = offset_index::decode(&bytes).next_back();
-            from = Position(
-                last.and_then(|entry| u64::try_from(entry.position).ok())
-                    .unwrap_or(0),
-            );
+            (from, target) = last_entry(&bytes, base);
         }
         let file = name_of(base, FileKind::Log);
         let request = WalkRequest {
@@ -142,6 +138,8 @@ impl Recovery {
             file: state.source_of(&file),
             len: segment.len,
             from,
+            target,
+            search: OffsetSearch::of(self.inputs.version),
         };
         let walked = self.facts.walk(request)?;
         if let Some(cause) = &walked.fatal {
@@ -160,11 +158,20 @@ impl Recovery {
                         segment.len - walked.end.0
                     ),
                 )
-                .file(file)
+                .file(file.clone())
                 .at(walked.end),
             );
         }
-        Ok(walked.next_offset.unwrap_or(base))
+        let Some(end) = walked.next_offset else {
+            if segment.len > 0 {
+                state
+                    .findings
+                    .push(words::end_not_found(target, base, segment.len, &file));
+                state.loss.add(AskReason::SegmentEmptied, segment.len, None);
+            }
+            return Ok(base);
+        };
+        Ok(end)
     }
 
     fn check_high_watermark(&self, state: &mut State, log_end: Offset) {
@@ -211,4 +218,17 @@ impl Recovery {
             .find(|entry| entry.stamp.name == name)
             .map(|entry| entry.stamp.len)
     }
+}
+
+/// Returns position and offset of an offset index's last entry; the segment's begin if it has none.
+pub(super) fn last_entry(index: &[u8], base: Offset) -> (Position, Offset) {
+    offset_index::decode(index)
+        .next_back()
+        .map_or((Position(0), base), |entry| {
+            let position = u64::try_from(entry.position).unwrap_or(0);
+            (
+                Position(position),
+                base.plus(i64::from(entry.relative_offset)),
+            )
+        })
 }

@@ -1,6 +1,6 @@
 //! What the recovery machine asks of whoever can read.
 
-use crate::log::SegmentLimits;
+use crate::log::{OffsetSearch, SegmentLimits};
 use crate::terms::{Offset, Position};
 
 /// One segment to be read and checked in full (`SegmentScanner`).
@@ -46,6 +46,10 @@ pub struct WalkRequest {
     pub len: u64,
     /// Where to begin.
     pub from: Position,
+    /// The offset to look for first.
+    pub target: Offset,
+    /// How it is looked for.
+    pub search: OffsetSearch,
 }
 
 /// What the machine needs before it can go on.

@@ -8,7 +8,7 @@ use super::state::{Phase, Segment, State, name_of};
 use super::words;
 use crate::format::file_name::FileKind;
 use crate::format::txn_index::AbortedTxn;
-use crate::log::{RebuiltIndex, ScanStop, SegmentScan};
+use crate::log::{OffsetSearch, RebuiltIndex, ScanStop, SegmentScan};
 use crate::plan::virtual_dir::VirtualFile;
 use crate::plan::{AskReason, Content};
 use crate::terms::{KafkaVersion, Offset, Position};
@@ -92,7 +92,7 @@ impl Recovery {
         producers.take_snapshot(&mut state.dir)?;
         Ok(Recovered::Segment(Segment {
             len: scan.valid_up_to.0.min(segment.len),
-            next_offset: Some(scan.next_offset),
+            next_offset: self.trusts_end(scan).then_some(scan.next_offset),
         }))
     }
 
@@ -189,6 +189,11 @@ impl Recovery {
         Ok(aborted)
     }
 
+    /// Says whether a boot finds the end that the scan found: from 4.1 on it may not where offsets go back.
+    fn trusts_end(&self, scan: &SegmentScan) -> bool {
+        !scan.goes_back || OffsetSearch::of(self.inputs.version) == OffsetSearch::LastOffset
+    }
+
     /// Stops where a boot would, or where this release has no answer.
     fn check_stop(&self, state: &State, scan: &SegmentScan) -> Result<(), Interrupt> {
         let file = name_of(scan.base_offset, FileKind::Log);
@@ -228,6 +233,8 @@ impl Recovery {
             file: state.source_of(&file),
             len: scan.file_len,
             from: Position(0),
+            target: Offset(i64::MIN),
+            search: OffsetSearch::LastOffset,
         };
         let end = self
             .facts

@@ -2,13 +2,14 @@
 
 use super::Recovery;
 use super::facts::{Interrupt, refused};
+use super::finish::last_entry;
 use super::need::{Need, ScanRequest, WalkRequest};
 use super::state::State;
 use crate::format::file_name::{
     FileKind, PartitionFile, SWAP_SUFFIX, leading_offset, segment_file_name,
 };
 use crate::format::offset_index;
-use crate::log::{Finding, FindingCode, ScanStop, Severity};
+use crate::log::{Finding, FindingCode, OffsetSearch, ScanStop, Severity};
 use crate::plan::{AskReason, Content};
 use crate::terms::{Offset, Position};
 
@@ -78,14 +79,10 @@ impl Recovery {
     /// Returns the offset behind the last batch of a `.log.swap` (`LogSegment.readNextOffset`).
     fn swap_end(&self, state: &mut State, base: Offset, name: &str) -> Result<Offset, Interrupt> {
         let index = segment_file_name(base, FileKind::Index) + SWAP_SUFFIX;
-        let mut from = Position(0);
+        let (mut from, mut target) = (Position(0), base);
         if state.dir.contains(&index) {
             let bytes = self.bytes(state, &index)?;
-            let last = offset_index::decode(&bytes).next_back();
-            from = Position(
-                last.and_then(|entry| u64::try_from(entry.position).ok())
-                    .unwrap_or(0),
-            );
+            (from, target) = last_entry(&bytes, base);
         } else {
             // Kafka makes it at full size when it looks for the end, and trusts its zeros afterwards.
             let size = usize::try_from(self.inputs.config.segment_index_bytes).unwrap_or(0);
@@ -101,6 +98,8 @@ impl Recovery {
             file: name.to_owned(),
             len,
             from,
+            target,
+            search: OffsetSearch::of(self.inputs.version),
         };
         let walked = self.facts.walk(request)?;
         match &walked.fatal {

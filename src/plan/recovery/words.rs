@@ -92,6 +92,22 @@ fn lost(tail: &TailReport) -> String {
     }
 }
 
+/// Returns the finding for a last segment whose end a boot does not find, so that it goes on at the segment's base.
+pub(super) fn end_not_found(target: Offset, base: Offset, len: u64, file: &str) -> Finding {
+    Finding::new(
+        FindingCode::OffsetsGoBack,
+        Severity::Loss,
+        format!(
+            "offsets go back, so that a boot does not find offset {target} of the last index entry and takes {base} for the \
+             log's end: {len} bytes stay in the file and are lost to readers"
+        ),
+    )
+    .file(file)
+    .offset(base)
+    .loses(len, None)
+    .next("decide: take Kafka's way, or leave the log and fetch it from another replica")
+}
+
 /// Returns the finding for a later segment that is dropped, its good bytes and records.
 pub(super) fn segment_dropped(
     scan: Option<&SegmentScan>,

@@ -55,7 +55,12 @@ impl MemoryDir {
                     recovery.supply_replay(&request, replay.finish());
                 }
                 Need::Walk(request) => {
-                    let mut walk = NextOffsetWalk::new(request.from, request.len);
+                    let mut walk = NextOffsetWalk::new(
+                        request.from,
+                        request.len,
+                        request.target,
+                        request.search,
+                    );
                     feed(&mut walk, self.bytes(&request.file));
                     recovery.supply_walk(&request, walk.finish());
                 }
