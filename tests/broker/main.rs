@@ -12,7 +12,6 @@
 
 #![expect(
     clippy::unwrap_used,
-    clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
     clippy::print_stderr,
@@ -21,6 +20,7 @@
 
 mod demo;
 mod fidelity;
+mod hand_over;
 mod loading;
 #[path = "../it/support/memory_dir.rs"]
 mod memory_dir;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use krescue::plan::{LogConfig, OnLoss, RecoveryInputs, Step, StepAction, StopState, Verdict};
@@ -13,9 +13,9 @@ use crate::loading::work_folder;
 use crate::memory_dir::MemoryDir;
 use crate::support::checkpoint::{self, LOG_START, Offsets, RECOVERY_POINT};
 use crate::support::compare::{counts, differences, order};
-use crate::support::damage::common;
+use crate::support::damage::{common, extended};
 use crate::support::loader::{Loaded, Node, load};
-use crate::support::multiply::{Plan, multiply};
+use crate::support::multiply::{Damaged, Plan, multiply};
 use crate::support::source::Source;
 use crate::support::tree::{self, Content, Tree};
 
@@ -32,118 +32,195 @@ fn a_boot_after_any_part_of_a_plan_ends_where_the_plan_ends_4_4_0() {
 fn every_prefix(version: &str) {
     let source = Source::shared(version);
     let folder = work_folder(&format!("prefixes-{version}"));
-    let [before, kafka, half] = ["before", "kafka", "half"].map(|side| folder.join(side));
-    let plan = Plan {
-        seed: number("KRESCUE_SEED", 1),
-        copies: 2,
-        kinds: &common(),
-    };
-    let damaged = multiply(&source, &before, plan);
-    tree::copy(&before, &kafka);
-    source.write_properties(&kafka);
-    let outcome = boot(&source, &kafka);
-    let configs = configs(&before.join("topics"));
-
-    fs::create_dir_all(half.join("data1")).unwrap();
-    tree::copy_file(&before.join("topics"), &half.join("topics"));
-    source.write_properties(&half);
-    fs::create_dir_all(half.join("data2")).unwrap();
-    let (mut points, mut starts) = (Offsets::new(), Offsets::new());
-    let mut wrong = Vec::new();
-    let mut expected = BTreeMap::new();
-    let (mut planned, mut steps_done) = (0, 0);
+    let trees = Trees::make(&source, &folder);
+    let mut half = HalfDone::make(&source, folder.join("half"));
+    let (mut planned, mut wrong) = (0, Vec::new());
     let begin = Instant::now();
-    for partition in damaged.keys() {
-        let inputs = inputs(&source, &before, partition, &configs);
-        let mut memory = memory(&before.join(partition));
+    for partition in trees.damaged.keys() {
+        let mut memory = memory(&trees.before.join(partition));
+        let inputs = trees.inputs(&source, partition);
         let plan = memory.plan(&inputs);
-        let (_, dir_name) = partition.split_once('/').unwrap();
-        let refused = matches!(outcome[partition], Loaded::Refused(_));
-        if refused
-            || !matches!(
-                plan.verdict,
-                Verdict::Nothing | Verdict::Recover | Verdict::Ask(_)
-            )
-        {
-            if refused != matches!(plan.verdict, Verdict::Refused { .. }) {
+        let refused = matches!(trees.outcome[partition], Loaded::Refused(_));
+        match plan.verdict {
+            Verdict::Refused { .. } if refused => continue,
+            Verdict::Nothing | Verdict::Recover | Verdict::Ask(_) if !refused => planned += 1,
+            Verdict::NotSupportedYet { .. } => continue,
+            verdict => {
+                let kafka = &trees.outcome[partition];
                 wrong.push(format!(
-                    "{partition}: Kafka {:?}, the plan says {:?}",
-                    outcome[partition], plan.verdict
+                    "{partition}: Kafka {kafka:?}, the plan says {verdict:?}"
                 ));
+                continue;
             }
-            continue;
         }
-        planned += 1;
-        let end = tree::read(&kafka.join(partition), counts);
         for (done, step) in plan.steps.iter().enumerate() {
             if done > 0 {
-                // The copy is another partition of the same topic, so that all fit into one node.
-                let tp = inputs.topic_partition.clone();
-                let number = tp.partition.cast_unsigned() + 1000 * u32::try_from(done).unwrap();
-                let name =
-                    dir_name.replacen(&format!("-{}", tp.partition), &format!("-{number}"), 1);
-                write(&memory, &half.join("data1").join(&name));
-                let key = (tp.topic.clone(), number);
-                points.extend(inputs.recovery_point.map(|point| (key.clone(), point.0)));
-                starts.extend(inputs.log_start_offset.map(|start| (key, start.0)));
-                expected.insert(
-                    format!("data1/{name}"),
-                    (partition, done, listed(&plan.steps)),
-                );
+                half.add(&memory, &inputs, partition, (done, &plan.steps));
             }
             memory.apply(step);
-            steps_done += 1;
         }
-        let lines = differences(order(version), &end, &content(&memory));
-        if !lines.is_empty() {
-            let what = &damaged[partition];
-            wrong.push(format!(
-                "{partition}, whole plan: {what:?}\n    {}",
-                lines.join("\n    ")
-            ));
-        }
+        wrong.extend(trees.compare(version, partition, &content(&memory), "the whole plan"));
     }
-    checkpoint::write(&half.join("data1").join(RECOVERY_POINT), &points);
-    checkpoint::write(&half.join("data1").join(LOG_START), &starts);
+    half.write_checkpoints();
     eprintln!(
-        "{version}: {planned} plans with {steps_done} steps in {:?}",
+        "{version}: {planned} plans made and done in {:?}",
         begin.elapsed()
     );
 
     let begin = Instant::now();
-    for (path, loaded) in boot(&source, &half) {
-        let (partition, done, steps) = &expected[&path];
-        let what = format!(
-            "{partition} after {done} of the steps {steps}; damage {:?}",
-            damaged[*partition]
-        );
+    for (path, loaded) in boot(&source, &half.folder) {
+        let (partition, what) = &half.expected[&path];
         match loaded {
-            Loaded::Refused(cause) => wrong.push(format!("{what}: refused, {cause}")),
+            Loaded::Refused(cause) => wrong.push(format!("{partition}, {what}: refused, {cause}")),
             Loaded::Yes => {
-                let [end, found] =
-                    [kafka.join(partition), half.join(&path)].map(|path| tree::read(&path, counts));
-                let lines = differences(order(version), &end, &found);
-                if !lines.is_empty() {
-                    wrong.push(format!("{what}:\n    {}", lines.join("\n    ")));
-                }
+                let found = tree::read(&half.folder.join(&path), counts);
+                wrong.extend(trees.compare(version, partition, &found, what));
             }
         }
     }
+    let halves = half.expected.len();
     eprintln!(
-        "{version}: {} half-done logs booted in {:?}",
-        expected.len(),
+        "{version}: {halves} half-done logs booted in {:?}",
         begin.elapsed()
     );
     assert!(
         wrong.is_empty(),
         "{} of {} wrong; trees in {}\n{}",
         wrong.len(),
-        planned + expected.len(),
+        planned + halves,
         folder.display(),
         wrong.join("\n")
     );
-    assert!(planned > 100 && expected.len() > planned);
+    assert!(planned > 100 && halves > planned);
     fs::remove_dir_all(&folder).unwrap();
+}
+
+/// Damaged logs as they were, and as Kafka left them.
+struct Trees {
+    before: PathBuf,
+    kafka: PathBuf,
+    damaged: Damaged,
+    outcome: BTreeMap<String, Loaded>,
+    configs: BTreeMap<String, LogConfig>,
+}
+
+impl Trees {
+    fn make(source: &Source, folder: &Path) -> Self {
+        let [before, kafka] = ["before", "kafka"].map(|side| folder.join(side));
+        let plan = Plan {
+            seed: number("KRESCUE_SEED", 1),
+            copies: 2,
+            kinds: &[common(), extended()].concat(),
+        };
+        let damaged = multiply(source, &before, plan);
+        tree::copy(&before, &kafka);
+        source.write_properties(&kafka);
+        let outcome = boot(source, &kafka);
+        let configs = configs(&before.join("topics"));
+        Self {
+            before,
+            kafka,
+            damaged,
+            outcome,
+            configs,
+        }
+    }
+
+    fn inputs(&self, source: &Source, partition: &str) -> RecoveryInputs {
+        let (dir, name) = partition.split_once('/').unwrap();
+        let plain = name.split('.').next().unwrap();
+        let (topic, number) = plain.rsplit_once('-').unwrap();
+        let key = (topic.to_owned(), number.parse().unwrap());
+        let offset = |file: &str| {
+            let offsets = checkpoint::read(&self.before.join(dir).join(file));
+            offsets.get(&key).copied().map(Offset)
+        };
+        RecoveryInputs {
+            topic_partition: TopicPartition::new(topic, number.parse().unwrap()),
+            version: source.kafka.version.parse().unwrap(),
+            now: Timestamp(source.now),
+            producer_id_expiration_ms: 86_400_000,
+            stop: StopState::Unclean,
+            recovery_point: offset(RECOVERY_POINT),
+            log_start_offset: offset(LOG_START),
+            high_watermark: None,
+            config: self.configs.get(topic).copied().unwrap_or_default(),
+            on_loss: OnLoss::LikeKafka,
+            checkpoint_io_error: false,
+        }
+    }
+
+    /// Compares `found` with what Kafka made of the partition; returns what is wrong after `what`.
+    fn compare(&self, version: &str, partition: &str, found: &Tree, what: &str) -> Option<String> {
+        let kafka = tree::read(&self.kafka.join(partition), counts);
+        let lines = differences(order(version), &kafka, found);
+        let damage = &self.damaged[partition];
+        (!lines.is_empty()).then(|| {
+            format!(
+                "{partition}, {what}; damage {damage:?}\n    {}",
+                lines.join("\n    ")
+            )
+        })
+    }
+}
+
+/// A node of logs in each of which a plan broke off somewhere.
+struct HalfDone {
+    folder: PathBuf,
+    points: Offsets,
+    starts: Offsets,
+    /// By path: the partition of which this is a half, and which half.
+    expected: BTreeMap<String, (String, String)>,
+}
+
+impl HalfDone {
+    fn make(source: &Source, folder: PathBuf) -> Self {
+        for dir in ["data1", "data2"] {
+            fs::create_dir_all(folder.join(dir)).unwrap();
+        }
+        tree::copy_file(&source.folder.join("topics"), &folder.join("topics"));
+        source.write_properties(&folder);
+        Self {
+            folder,
+            points: Offsets::new(),
+            starts: Offsets::new(),
+            expected: BTreeMap::new(),
+        }
+    }
+
+    /// Adds the log in `memory`, in which the first of `steps` are done, as another partition of the same topic.
+    fn add(
+        &mut self,
+        memory: &MemoryDir,
+        inputs: &RecoveryInputs,
+        partition: &str,
+        steps: (usize, &[Step]),
+    ) {
+        let tp = &inputs.topic_partition;
+        let (done, steps) = steps;
+        let number = tp.partition.cast_unsigned() + 1000 * u32::try_from(done).unwrap();
+        let name = memory
+            .name
+            .replacen(&format!("-{}", tp.partition), &format!("-{number}"), 1);
+        let path = format!("data1/{name}");
+        fs::create_dir(self.folder.join(&path)).unwrap();
+        for (name, content) in content(memory) {
+            content.write(&self.folder.join(&path).join(name));
+        }
+        let key = (tp.topic.clone(), number);
+        self.points
+            .extend(inputs.recovery_point.map(|point| (key.clone(), point.0)));
+        self.starts
+            .extend(inputs.log_start_offset.map(|start| (key, start.0)));
+        let what = format!("{done} of the steps {}", listed(steps));
+        self.expected.insert(path, (partition.to_owned(), what));
+    }
+
+    fn write_checkpoints(&self) {
+        let dir = self.folder.join("data1");
+        checkpoint::write(&dir.join(RECOVERY_POINT), &self.points);
+        checkpoint::write(&dir.join(LOG_START), &self.starts);
+    }
 }
 
 /// Loads all logs of the node in `folder` with Kafka's own classes; returns the outcomes by path below it.
@@ -168,37 +245,6 @@ fn boot(source: &Source, folder: &Path) -> BTreeMap<String, Loaded> {
         .collect()
 }
 
-fn inputs(
-    source: &Source,
-    before: &Path,
-    partition: &str,
-    configs: &BTreeMap<String, LogConfig>,
-) -> RecoveryInputs {
-    let (dir, name) = partition.split_once('/').unwrap();
-    let plain = name.split('.').next().unwrap();
-    let (topic, number) = plain.rsplit_once('-').unwrap();
-    let key = (topic.to_owned(), number.parse().unwrap());
-    let offset = |file: &str| {
-        checkpoint::read(&before.join(dir).join(file))
-            .get(&key)
-            .copied()
-            .map(Offset)
-    };
-    RecoveryInputs {
-        topic_partition: TopicPartition::new(topic, number.parse().unwrap()),
-        version: source.kafka.version.parse().unwrap(),
-        now: Timestamp(source.now),
-        producer_id_expiration_ms: 86_400_000,
-        stop: StopState::Unclean,
-        recovery_point: offset(RECOVERY_POINT),
-        log_start_offset: offset(LOG_START),
-        high_watermark: None,
-        config: configs.get(topic).copied().unwrap_or_default(),
-        on_loss: OnLoss::LikeKafka,
-        checkpoint_io_error: false,
-    }
-}
-
 fn configs(file: &Path) -> BTreeMap<String, LogConfig> {
     let text = fs::read_to_string(file).unwrap();
     text.lines()
@@ -211,7 +257,7 @@ fn configs(file: &Path) -> BTreeMap<String, LogConfig> {
                     "index.interval.bytes" => config.index_interval_bytes = value.parse().unwrap(),
                     "segment.index.bytes" => config.segment_index_bytes = value.parse().unwrap(),
                     "segment.bytes" | "internal.segment.bytes" => {
-                        config.segment_bytes = value.parse().unwrap()
+                        config.segment_bytes = value.parse().unwrap();
                     }
                     "preallocate" => config.preallocate = value.parse().unwrap(),
                     _ => {}
@@ -243,13 +289,6 @@ fn content(memory: &MemoryDir) -> Tree {
         .filter_map(file)
         .filter(|(name, _)| counts(name))
         .collect()
-}
-
-fn write(memory: &MemoryDir, path: &Path) {
-    fs::create_dir(path).unwrap();
-    for (name, content) in content(memory) {
-        content.write(&path.join(name));
-    }
 }
 
 fn listed(steps: &[Step]) -> String {

@@ -1,6 +1,7 @@
 //! The offset checkpoints beside the partition dirs.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
@@ -28,7 +29,7 @@ pub(crate) fn read(path: &Path) -> Offsets {
 pub(crate) fn write(path: &Path, offsets: &Offsets) {
     let mut text = format!("0\n{}\n", offsets.len());
     for ((topic, partition), offset) in offsets {
-        text += &format!("{topic} {partition} {offset}\n");
+        let _ = writeln!(text, "{topic} {partition} {offset}");
     }
     fs::write(path, text).unwrap();
 }

@@ -17,7 +17,8 @@ pub(crate) struct Kafka {
 static RESOLVED: Mutex<Vec<Arc<Kafka>>> = Mutex::new(Vec::new());
 
 const LOG4J: &str = "2.25.4";
-const PROGRAMS: [(&str, &str); 5] = [
+const PROGRAMS: [(&str, &str); 6] = [
+    ("GoOn.java", include_str!("../java/GoOn.java")),
     ("Attached.java", include_str!("../java/Attached.java")),
     ("Workload.java", include_str!("../java/Workload.java")),
     ("LoadLogs.java", include_str!("../java/LoadLogs.java")),

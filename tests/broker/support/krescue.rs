@@ -97,6 +97,21 @@ impl Answer {
         lines[lines.len().saturating_sub(8)..].join("\n")
     }
 
+    /// Returns the new log end offset of each partition.
+    pub(crate) fn ends(&self) -> BTreeMap<String, i64> {
+        let partitions = self.lines.iter().filter(|line| line["kind"] == "partition");
+        partitions
+            .filter_map(|line| {
+                let name = format!(
+                    "{}-{}",
+                    line["topic"].as_str()?,
+                    line["partition"].as_i64()?
+                );
+                Some((name, line["log_end_offset"].as_i64()?))
+            })
+            .collect()
+    }
+
     /// Returns the findings' codes and texts by `dir/partition`, as far as they name a partition.
     pub(crate) fn findings(&self) -> BTreeMap<String, Vec<(String, String)>> {
         let mut findings: BTreeMap<String, Vec<_>> = BTreeMap::new();

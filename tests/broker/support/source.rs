@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 use nix::sys::signal::Signal;
 
@@ -12,6 +12,9 @@ use super::kafka::{Kafka, run, target};
 use super::process::Process;
 use super::topics::{EVERY_KIND, Topic, override_lines, workload_lines};
 use super::tree;
+
+/// The releases that krescue is compared with.
+const VERSIONS: [&str; 2] = ["3.9.1", "4.4.0"];
 
 /// The log dirs of a killed broker; whoever changes them works on a copy.
 #[derive(Debug)]
@@ -50,19 +53,10 @@ pub(crate) const SETTINGS: [&str; 4] = [
 impl Source {
     /// Returns the crashed broker of `version` that all tests share.
     pub(crate) fn shared(version: &str) -> Arc<Self> {
-        static SHARED: Mutex<Vec<(String, Arc<OnceLock<Arc<Source>>>)>> = Mutex::new(Vec::new());
-        let cell = {
-            let mut shared = SHARED.lock().unwrap();
-            match shared.iter().find(|(known, _)| known == version) {
-                Some((_, cell)) => Arc::clone(cell),
-                None => {
-                    let cell = Arc::default();
-                    shared.push((version.to_owned(), Arc::clone(&cell)));
-                    cell
-                }
-            }
-        };
-        Arc::clone(cell.get_or_init(|| Arc::new(Self::find_or_make(version))))
+        static SHARED: [OnceLock<Arc<Source>>; VERSIONS.len()] =
+            [const { OnceLock::new() }; VERSIONS.len()];
+        let place = VERSIONS.iter().position(|known| *known == version).unwrap();
+        Arc::clone(SHARED[place].get_or_init(|| Arc::new(Self::find_or_make(version))))
     }
 
     fn find_or_make(version: &str) -> Self {
@@ -165,10 +159,6 @@ impl Source {
     }
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "Kafka's own clock began to run with the broker"
-)]
 fn now_ms() -> i64 {
     let since = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap();
     i64::try_from(since.as_millis()).unwrap()

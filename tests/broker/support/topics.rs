@@ -114,24 +114,20 @@ impl Topic {
 
 /// Returns the workload's file.
 pub(crate) fn workload_lines(topics: &[Topic], kafka: &Kafka) -> String {
-    topics
-        .iter()
-        .map(|topic| {
-            let Topic {
-                name,
-                partitions,
-                traffic,
-                ..
-            } = topic;
-            format!("{name} {partitions} {traffic} {}\n", topic.overrides(kafka))
-        })
-        .collect()
+    let line = |topic: &Topic| {
+        let Topic {
+            name,
+            partitions,
+            traffic,
+            ..
+        } = topic;
+        format!("{name} {partitions} {traffic} {}\n", topic.overrides(kafka))
+    };
+    topics.iter().map(line).collect::<Vec<_>>().concat()
 }
 
 /// Returns the loader's file of topic overrides.
 pub(crate) fn override_lines(topics: &[Topic], kafka: &Kafka) -> String {
-    topics
-        .iter()
-        .map(|topic| format!("{} {}\n", topic.name, topic.overrides(kafka)))
-        .collect()
+    let line = |topic: &Topic| format!("{} {}\n", topic.name, topic.overrides(kafka));
+    topics.iter().map(line).collect::<Vec<_>>().concat()
 }

@@ -1,5 +1,10 @@
 //! Damage to one partition, drawn from a seed.
 
+#![expect(
+    clippy::unnecessary_wraps,
+    reason = "a kind that always applies has the type of those that do not"
+)]
+
 mod batch;
 mod index;
 mod segment;
@@ -35,6 +40,11 @@ pub(crate) fn common() -> Vec<Kind> {
         segment::KINDS,
     ]
     .concat()
+}
+
+/// What a power cut does to the end of a log.
+pub(crate) fn tails() -> Vec<Kind> {
+    tail::KINDS.to_vec()
 }
 
 /// What no crash leaves, and what may not be supported yet.

@@ -94,10 +94,13 @@ fn epochs(victim: &Victim) -> Vec<(i32, i64)> {
 }
 
 fn write_epochs(victim: &Victim, epochs: &[(i32, i64)]) -> String {
-    let lines: String = epochs
-        .iter()
-        .map(|(epoch, start)| format!("{epoch} {start}\n"))
-        .collect();
+    let line = |(epoch, start): &(i32, i64)| {
+        format!(
+            "{epoch} {start}
+"
+        )
+    };
+    let lines = epochs.iter().map(line).collect::<Vec<_>>().concat();
     let text = format!("0\n{}\n{lines}", epochs.len());
     fs::write(victim.path.join("leader-epoch-checkpoint"), &text).unwrap();
     text.replace('\n', " / ")
