@@ -158,16 +158,13 @@ pub fn refusal(state: &State, act: &Act) -> Option<String> {
             }
             .to_owned(),
         ),
-        Act::Recover(_) | Act::KafkasWay(_) => match world.presence() {
-            Some(Presence::Running { pid }) => Some(match pid {
-                Some(pid) => format!("the broker runs (pid {pid})"),
-                None => "the broker runs".to_owned(),
-            }),
-            _ => match act {
+        Act::Recover(_) | Act::KafkasWay(_) => {
+            let refused = world.presence().and_then(Presence::refuses);
+            refused.or_else(|| match act {
                 Act::Recover(Target::Log(id)) => world.logs.row(*id).and_then(cannot_recover),
                 _ => None,
-            },
-        },
+            })
+        }
         Act::ShowPlan => world
             .plan
             .is_none()

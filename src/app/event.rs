@@ -69,6 +69,8 @@ pub enum Event {
     Found(Vec<BrokerChoice>),
     /// A broker was looked at, for the first time or again.
     Opened(Box<BrokerFacts>),
+    /// Whether it runs was looked at again; it is as it was.
+    Present(Timestamp),
     /// Its log dirs were listed.
     Listed(Vec<LogDirFacts>),
     /// They could not be.

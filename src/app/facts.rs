@@ -34,6 +34,20 @@ pub enum Presence {
     },
 }
 
+impl Presence {
+    /// Returns why nothing may be changed beside it; `None` if nobody is there.
+    pub fn refuses(&self) -> Option<String> {
+        match self {
+            Self::Down => None,
+            Self::Running { pid: Some(pid) } => Some(format!("the broker runs (pid {pid})")),
+            Self::Running { pid: None } => Some("the broker runs: its lock is held".to_owned()),
+            Self::Unknown { why } => {
+                Some(format!("it cannot be told whether the broker runs: {why}"))
+            }
+        }
+    }
+}
+
 /// Which process supervisor would start the broker, and how it is held off.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Supervisor {

@@ -43,7 +43,7 @@ fn line(label: &'static str, tone: Tone, text: impl Into<String>) -> PlanLine {
 /// Returns the plan's lines.
 pub fn plan_lines(state: &State, shown: &ShownPlan) -> Vec<PlanLine> {
     let plan = &shown.plan;
-    let sum = PlanSummary::of(plan);
+    let sum = shown.sum;
     let mut lines = Vec::new();
     changes(&mut lines, state, shown, &sum);
     loses(&mut lines, plan.class(), &sum);

@@ -6,7 +6,7 @@ use crate::plan::{StopState, Verdict};
 
 use super::confirm::PlanSummary;
 use super::facts::Presence;
-use super::state::{LogRow, ShownPlan, State, Work, World, seconds};
+use super::state::{Beside, LogRow, State, Work, World, seconds};
 use super::text;
 
 /// How urgent the situation is.
@@ -315,8 +315,8 @@ fn stays(sum: &PlanSummary) -> Option<String> {
 
 /// Returns the newest plan in numbers, if it speaks of the files as they are.
 fn summary(world: &World) -> Option<PlanSummary> {
-    let ShownPlan { plan, applied, .. } = world.plan.as_ref()?;
-    (!applied).then(|| PlanSummary::of(plan))
+    let shown = world.plan.as_ref()?;
+    (!shown.applied && shown.beside == Beside::Nobody).then_some(shown.sum)
 }
 
 /// Returns how long `bytes` take at the rate that was measured here; empty where none was.

@@ -10,7 +10,7 @@ use crate::tui::to_text;
 
 use super::bytes::read_bytes;
 use super::log_view;
-use super::look::{News, look_at, now};
+use super::look::{News, Purpose, look_at, now};
 use super::run::Dashboard;
 use super::work::{RunningScan, WatchedJob, kind};
 
@@ -20,9 +20,9 @@ impl Dashboard {
         match effect {
             Effect::OpenBroker(index) => {
                 self.chosen = index;
-                self.look(true);
+                self.look(Purpose::First);
             }
-            Effect::List => self.look(false),
+            Effect::List => self.look(Purpose::Again),
             Effect::Plan(request) => self.plan(request),
             Effect::CancelPlan => {
                 if let Some(scan) = &self.scan {
@@ -63,13 +63,23 @@ impl Dashboard {
         self.update(Event::Notice { level, text });
     }
 
-    fn look(&mut self, first: bool) {
+    /// Looks at the broker in a thread.
+    pub(super) fn look(&mut self, purpose: Purpose) {
         if let Some(candidate) = self.candidates.get(self.chosen) {
-            look_at(&self.context, candidate.clone(), first, &self.news);
+            look_at(&self.context, candidate.clone(), purpose, &self.news);
         }
     }
 
+    /// Looks who uses the dirs before batches are read: it decides how fast that may be.
     fn plan(&mut self, request: PlanRequest) {
+        if !std::mem::replace(&mut self.wishes.plan, true) {
+            self.look(Purpose::Plan(request));
+        }
+    }
+
+    /// Reads batches for a plan, now that it is known who uses the dirs.
+    pub(super) fn plan_now(&mut self, request: PlanRequest) {
+        self.wishes.plan = false;
         let Some(look) = self.look.clone() else {
             return self.update(Event::PlanFailed("no broker is open".to_owned()));
         };

@@ -6,14 +6,15 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::app::Event;
 use crate::app::facts::{BrokerFacts, Presence, Supervisor};
+use crate::app::{Event, PlanRequest};
 use crate::cli::target::{self, Candidate, VersionBasis};
 use crate::cli::{BesideBroker, Context, Look};
 use crate::disk::{RealStorage, Storage as _};
 use crate::engine::{JobId, JobState, JobSummary, Reading, list_jobs, start_plan};
 use crate::format::file_name::META_PROPERTIES;
 use crate::format::meta_properties::MetaProperties;
+use crate::settings::Source;
 use crate::terms::Timestamp;
 
 use super::listing::facts_of;
@@ -24,37 +25,87 @@ pub(super) enum News {
     Event(Event),
     /// A broker was looked at.
     Looked(Arc<Look>),
+    /// It was looked at for a plan, which can be made now.
+    PlanNow(PlanRequest),
+    /// Whether it runs was looked at.
+    Presence(target::Presence),
     /// A job of these log dirs runs.
     JobRuns(JobId),
 }
 
-/// Looks at a broker and lists its log dirs, in a thread of its own; `first` looks for its jobs too.
+/// What a look is for.
+#[derive(Debug, Clone)]
+pub(super) enum Purpose {
+    /// The first look: jobs are looked for too.
+    First,
+    /// A look at what changed.
+    Again,
+    /// The look before batches are read; they were asked for, beside a living broker too.
+    Plan(PlanRequest),
+}
+
+/// Looks at a broker and lists its log dirs, in a thread of its own.
 pub(super) fn look_at(
     context: &Arc<Context>,
     candidate: Candidate,
-    first: bool,
+    purpose: Purpose,
     news: &UnboundedSender<News>,
 ) {
     let (context, news) = (Arc::clone(context), news.clone());
     std::thread::spawn(move || {
         // Nobody listens once the screen is gone.
-        let tell = |news_item| {
-            let _ = news.send(news_item);
+        let tell = |item| {
+            let _ = news.send(item);
         };
-        match Look::of(&context, candidate, BesideBroker::StructureOnly) {
-            Ok(look) => {
-                let look = Arc::new(look);
-                let facts = broker_facts(&look);
-                tell(News::Looked(Arc::clone(&look)));
-                tell(News::Event(Event::Opened(Box::new(facts))));
-                tell(News::Event(list(&context, &look)));
-                if first {
-                    jobs(&context, &look).into_iter().for_each(tell);
+        let beside = match purpose {
+            Purpose::Plan(_) => BesideBroker::ReadBatches,
+            Purpose::First | Purpose::Again => BesideBroker::StructureOnly,
+        };
+        let look = match Look::of(&context, candidate, beside) {
+            Ok(look) => Arc::new(look),
+            Err(error) => {
+                tell(News::Event(Event::ListFailed(error.to_string())));
+                if let Purpose::Plan(_) = purpose {
+                    tell(News::Event(Event::PlanFailed(error.to_string())));
                 }
+                return;
             }
-            Err(error) => tell(News::Event(Event::ListFailed(error.to_string()))),
+        };
+        let job = match purpose {
+            Purpose::First => jobs(&context, &look),
+            _ => None,
+        };
+        let mut facts = broker_facts(&context, &look);
+        if let Some(News::JobRuns(_)) = job {
+            // The lock is our own job's.
+            facts.presence = Presence::Down;
         }
+        tell(News::Looked(Arc::clone(&look)));
+        tell(News::Event(Event::Opened(Box::new(facts))));
+        match purpose {
+            Purpose::Plan(request) => tell(News::PlanNow(request)),
+            _ => tell(News::Event(list(&context, &look))),
+        }
+        job.into_iter().for_each(tell);
     });
+}
+
+/// Looks whether the broker runs, in a thread of its own.
+pub(super) fn look_at_presence(look: &Arc<Look>, news: &UnboundedSender<News>) {
+    let (look, news) = (Arc::clone(look), news.clone());
+    std::thread::spawn(move || {
+        let presence = target::presence_of(&look.candidate, &look.log_dirs);
+        let _ = news.send(News::Presence(presence));
+    });
+}
+
+/// Returns a presence as the state knows it.
+pub(super) fn presence_facts(presence: &target::Presence) -> Presence {
+    match presence {
+        target::Presence::Down => Presence::Down,
+        target::Presence::Running { pid, .. } => Presence::Running { pid: *pid },
+        target::Presence::Unknown { why } => Presence::Unknown { why: why.clone() },
+    }
 }
 
 /// Reads names, sizes and checkpoints; no batch.
@@ -72,7 +123,7 @@ fn list(context: &Context, look: &Look) -> Event {
     }
 }
 
-fn broker_facts(look: &Look) -> BrokerFacts {
+fn broker_facts(context: &Context, look: &Look) -> BrokerFacts {
     let broker = &look.candidate.broker;
     let identity = look.log_dirs.iter().find_map(|dir| identity(dir));
     BrokerFacts {
@@ -85,24 +136,20 @@ fn broker_facts(look: &Look) -> BrokerFacts {
         version: look.version.version,
         version_source: look.version.source.clone(),
         config: broker.path.clone(),
-        presence: match &look.presence {
-            target::Presence::Down => Presence::Down,
-            target::Presence::Running { pid, .. } => Presence::Running { pid: *pid },
-            target::Presence::Unknown { why } => Presence::Unknown { why: why.clone() },
-        },
+        presence: presence_facts(&look.presence),
         supervisor: look.candidate.unit.as_ref().map(|unit| Supervisor {
             name: unit.clone(),
             hold: format!("systemctl mask --runtime {unit}"),
             release: format!("systemctl unmask --runtime {unit}"),
         }),
-        flags: flags(look),
+        flags: flags(context, look),
         act_refused: act_refused(look),
         at: now(),
     }
 }
 
 /// Returns the flags that name this broker, whatever the environment says there.
-fn flags(look: &Look) -> Vec<String> {
+fn flags(context: &Context, look: &Look) -> Vec<String> {
     let broker = &look.candidate.broker;
     let mut flags = Vec::new();
     if let Some(path) = &broker.path {
@@ -122,6 +169,11 @@ fn flags(look: &Look) -> Vec<String> {
             "--kafka-version".to_owned(),
             look.version.version.to_string(),
         ]);
+    }
+    if let Some(dir) = &context.settings.state_dir
+        && let Source::Flag { .. } = dir.source
+    {
+        flags.extend(["--state-dir".to_owned(), dir.value.display().to_string()]);
     }
     flags
 }

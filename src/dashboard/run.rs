@@ -17,17 +17,19 @@ use crate::app::effect::Target;
 use crate::app::facts::BrokerChoice;
 use crate::app::state::{Overlay, Setup};
 use crate::app::{Event, Level, State, update};
-use crate::cli::target::Candidate;
+use crate::cli::target::{self, Candidate};
 use crate::cli::{Context, Look};
 use crate::tui::terminal::Screen;
 use crate::tui::{Look as ScreenLook, Root};
 
 use super::log_view;
-use super::look::{News, now};
+use super::look::{News, Purpose, look_at_presence, now};
 use super::work::{RunningScan, WatchedJob};
 
 /// How often scans and jobs are looked at.
 const TICK: Duration = Duration::from_millis(100);
+/// How often it is looked whether the broker runs.
+const PRESENCE: Duration = Duration::from_secs(10);
 /// The least time between two screens that no key asked for.
 const FRAME: Duration = Duration::from_millis(100);
 /// The same where the terminal is behind a network.
@@ -90,19 +92,22 @@ pub(super) struct Dashboard {
     root: Root,
     frame: Duration,
     drawn_at: Instant,
+    looked_at: Instant,
 }
 
 /// What the loop is to do next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "three wishes that do not depend on each other"
+    reason = "wishes that do not depend on each other"
 )]
 pub(super) struct Wishes {
     /// Draw the screen.
     pub(super) draw: bool,
     /// Throw away input that is there.
     pub(super) drain: bool,
+    /// A look for a plan is under way.
+    pub(super) plan: bool,
     /// End.
     pub(super) quit: bool,
 }
@@ -140,6 +145,7 @@ impl Dashboard {
             root: Root::new(opening.look),
             frame: if opening.remote { FRAME_REMOTE } else { FRAME },
             drawn_at: Instant::now(),
+            looked_at: Instant::now(),
         };
         (dashboard, receiver)
     }
@@ -233,8 +239,17 @@ impl Dashboard {
 
     fn on_news(&mut self, item: News) {
         match item {
-            News::Event(event) => self.update(event),
-            News::Looked(look) => self.look = Some(look),
+            News::Event(event) => {
+                // A look for a plan that failed is over.
+                self.wishes.plan &= !matches!(event, Event::PlanFailed(_));
+                self.update(event);
+            }
+            News::Looked(look) => {
+                self.look = Some(look);
+                self.looked_at = Instant::now();
+            }
+            News::PlanNow(request) => self.plan_now(request),
+            News::Presence(presence) => self.on_presence(&presence),
             News::JobRuns(id) => {
                 let state_dir = self.context.settings.state_dir.as_ref();
                 let opened = state_dir.map(|dir| WatchedJob::open(&dir.value, &id));
@@ -253,7 +268,30 @@ impl Dashboard {
         }
     }
 
+    /// Takes whether the broker runs; a change of that changes everything else too.
+    fn on_presence(&mut self, presence: &target::Presence) {
+        let before = self.look.as_ref().map(|look| look.presence.clone());
+        if before.as_ref() == Some(presence) {
+            self.update(Event::Present(now()));
+        } else if self.is_idle() {
+            self.look(Purpose::Again);
+        }
+    }
+
+    /// Says whether no work of ours is under way, whose locks would be mistaken for a broker's.
+    fn is_idle(&self) -> bool {
+        let works = self.scan.is_some() || self.wishes.plan;
+        !works && !self.job.as_ref().is_some_and(WatchedJob::runs)
+    }
+
     fn on_tick(&mut self) {
+        if self.looked_at.elapsed() >= PRESENCE
+            && self.is_idle()
+            && let Some(look) = &self.look
+        {
+            self.looked_at = Instant::now();
+            look_at_presence(look, &self.news);
+        }
         let mut events = Vec::new();
         if let Some(scan) = &self.scan {
             let finished = scan.is_finished();
@@ -279,6 +317,7 @@ impl Dashboard {
     }
 
     fn draw(&mut self, screen: &mut Screen) -> io::Result<()> {
+        self.state.refresh();
         let (root, state, drawn) = (&mut self.root, &self.state, &mut self.drawn);
         screen.terminal().draw(|frame| {
             let area = frame.area();

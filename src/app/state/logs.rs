@@ -171,6 +171,7 @@ pub struct Logs {
     /// The log dirs, in the order of `log.dirs`.
     pub dirs: Vec<DirRow>,
     rows: Vec<LogRow>,
+    longest_name: usize,
     by_name: HashMap<(usize, String), LogId>,
 }
 
@@ -183,6 +184,11 @@ impl Logs {
     /// Returns how many logs there are.
     pub fn len(&self) -> u64 {
         self.rows().count() as u64
+    }
+
+    /// Returns how many characters the longest name has.
+    pub fn longest_name(&self) -> usize {
+        self.longest_name
     }
 
     /// Says whether there is none.
@@ -418,6 +424,7 @@ impl Logs {
             choice: Choice::Open,
             place: Place::Listed,
         });
+        self.longest_name = self.longest_name.max(dir_name.chars().count());
         self.by_name.insert((dir, dir_name.to_owned()), id);
         id
     }

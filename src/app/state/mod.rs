@@ -12,4 +12,4 @@ pub use overlay::{CommandLine, Overlay, PROMPT_DEAF_MS, PlanDialog, Prompt};
 pub use table::{Direction, Filter, LogColumn, LogTable};
 pub use view::{Detail, DetailItem, HandOverChoice, NOTICE_MS, Notice, Pending, View};
 pub use work::{Work, WorkKind, seconds};
-pub use world::{Ended, Frozen, Setup, ShownPlan, State, World};
+pub use world::{Beside, Ended, Frozen, Setup, ShownPlan, State, World};

@@ -37,6 +37,8 @@ pub struct Setup {
 pub struct ShownPlan {
     /// The plan.
     pub plan: Arc<RecoveryPlan>,
+    /// The plan in numbers.
+    pub sum: PlanSummary,
     /// Its hash.
     pub hash: String,
     /// What it was made for.
@@ -45,8 +47,19 @@ pub struct ShownPlan {
     pub made: Timestamp,
     /// Why it is not in the store and cannot be carried out.
     pub unstored: Option<String>,
+    /// Whether somebody used the log dirs when it was made: then it only says what was seen.
+    pub beside: Beside,
     /// Whether it was carried out: then it is history and cannot be again.
     pub applied: bool,
+}
+
+/// Whether a living broker used the log dirs while they were read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Beside {
+    /// Nobody did.
+    Nobody,
+    /// A broker did, or may have.
+    LiveBroker,
 }
 
 impl ShownPlan {
@@ -68,6 +81,7 @@ impl ShownPlan {
     pub fn fate(&self) -> &'static str {
         match self.applied {
             true => "carried out",
+            false if self.beside == Beside::LiveBroker => "read beside a living broker",
             false if self.changes_nothing() => "nothing to do",
             false => "not carried out",
         }
@@ -174,6 +188,15 @@ impl State {
             view: View::default(),
             setup,
         }
+    }
+
+    /// Makes the order of rows anew if anything changed it; to be called before each screen.
+    pub fn refresh(&mut self) {
+        let logs = match &self.frozen {
+            Some(frozen) => &frozen.world.logs,
+            None => &self.world.logs,
+        };
+        self.view.table.refresh(logs);
     }
 
     /// Returns what the screen shows: the world, or what it was when it was frozen.

@@ -9,7 +9,8 @@ use crate::app::facts::Presence;
 use crate::app::lines::hand_over_word;
 use crate::app::plan_text::plan_lines;
 use crate::app::state::{
-    Choice, HandOverChoice, Overlay, Pending, PlanDialog, Prompt, ShownPlan, State, WorkKind,
+    Beside, Choice, HandOverChoice, Overlay, Pending, PlanDialog, Prompt, ShownPlan, State,
+    WorkKind,
 };
 use crate::plan::HandOver;
 
@@ -103,7 +104,10 @@ fn recover(state: &mut State, target: &Target, effects: &mut Vec<Effect>) {
         hand_over,
     };
     let made = state.world.plan.as_ref();
-    if made.is_some_and(|shown| !shown.applied && shown.request == request) {
+    let good = |shown: &ShownPlan| {
+        !shown.applied && shown.beside == Beside::Nobody && shown.request == request
+    };
+    if made.is_some_and(good) {
         show_plan(state, effects);
     } else {
         plan(state, request, true, effects);
@@ -162,15 +166,15 @@ pub(super) fn cannot_apply(state: &State, shown: &ShownPlan) -> Option<String> {
     if state.world.running().is_some() {
         return Some("a scan or a job runs".to_owned());
     }
-    if let Some(Presence::Running { pid }) = state.world.presence() {
-        return Some(match pid {
-            Some(pid) => format!("the broker runs (pid {pid})"),
-            None => "the broker runs".to_owned(),
-        });
+    if let Some(why) = state.world.presence().and_then(Presence::refuses) {
+        return Some(why);
     }
     let broker = state.world.broker.as_ref();
     if let Some(why) = broker.and_then(|broker| broker.act_refused.clone()) {
         return Some(why);
+    }
+    if shown.beside == Beside::LiveBroker {
+        return Some("it was read beside a living broker; :recover makes a plan".to_owned());
     }
     if let Some(why) = &shown.unstored {
         return Some(why.clone());

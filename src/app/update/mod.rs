@@ -10,12 +10,17 @@ use super::event::{Event, Level};
 use super::state::{Overlay, State};
 
 /// Changes the state by one event, and returns what is to be done outside of it.
+///
+/// Thousands of events may come between two screens, so the order of rows is not made anew here but by
+/// [`State::refresh`].
 pub fn update(state: &mut State, event: Event) -> Vec<Effect> {
     let mut effects = Vec::new();
     match event {
         Event::Action { action, at } => {
             state.now = at;
             state.session.on_key(at);
+            // A key speaks of the rows as they stand now.
+            state.refresh();
             keys::on_action(state, action, &mut effects);
         }
         Event::Tick(now) => {
@@ -43,6 +48,11 @@ pub fn update(state: &mut State, event: Event) -> Vec<Effect> {
         }
         Event::Opened(broker) => {
             state.world.broker = Some(*broker);
+        }
+        Event::Present(at) => {
+            if let Some(broker) = &mut state.world.broker {
+                broker.at = at;
+            }
         }
         Event::Listed(listing) => {
             state.world.logs.on_listed(&listing);
@@ -73,16 +83,6 @@ pub fn update(state: &mut State, event: Event) -> Vec<Effect> {
         Event::Notice { level, text } => tell(state, &mut effects, level, &text),
         event => work::on_event(state, event, &mut effects),
     }
-    let State {
-        view,
-        frozen,
-        world,
-        ..
-    } = state;
-    let logs = frozen
-        .as_ref()
-        .map_or(&world.logs, |frozen| &frozen.world.logs);
-    view.table.refresh(logs);
     effects
 }
 

@@ -6,8 +6,9 @@ use crate::app::action::PaneId;
 use crate::app::confirm::PlanSummary;
 use crate::app::effect::{Effect, PlanRequest, Scope, Target};
 use crate::app::event::{Event, Level};
+use crate::app::facts::Presence;
 use crate::app::lines::short_hash;
-use crate::app::state::{Ended, Pending, ShownPlan, State, Work, WorkKind};
+use crate::app::state::{Beside, Ended, Overlay, Pending, ShownPlan, State, Work, WorkKind};
 use crate::app::text;
 use crate::engine::{JobEvent, JobOutcome, LogState};
 use crate::log::Severity;
@@ -42,11 +43,20 @@ pub(super) fn on_event(state: &mut State, event: Event, effects: &mut Vec<Effect
                 level: Level::Note,
                 text,
             });
+            state
+                .view
+                .overlays
+                .retain(|overlay| !matches!(overlay, Overlay::Plan(dialog) if dialog.hash != hash));
             state.world.plan = Some(ShownPlan {
+                sum: PlanSummary::of(&plan),
                 plan,
                 hash,
                 request,
                 unstored,
+                beside: match state.world.presence() {
+                    Some(Presence::Down) | None => Beside::Nobody,
+                    Some(_) => Beside::LiveBroker,
+                },
                 made: at,
                 applied: false,
             });
@@ -92,10 +102,12 @@ pub(super) fn found(
         ..PlanRequest::default()
     };
     state.world.plan = Some(ShownPlan {
+        sum: PlanSummary::of(&plan),
         plan,
         hash,
         request,
         unstored: None,
+        beside: Beside::Nobody,
         made: at,
         applied: true,
     });
@@ -156,7 +168,7 @@ fn on_work(state: &mut State, event: &JobEvent, effects: &mut Vec<Effect>) {
     state.world.ended = Some(Ended {
         job,
         outcome: outcome.clone(),
-        did: carried_out.map(|shown| PlanSummary::of(&shown.plan)),
+        did: carried_out.map(|shown| shown.sum),
         hand_over: carried_out.map(|shown| shown.plan.hand_over),
         quarantine: carried_out.and_then(|shown| shown.plan.quarantine.clone()),
         at: now,

@@ -5,7 +5,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use crate::app::confirm::{PlanSummary, class_word};
+use crate::app::confirm::class_word;
 use crate::app::facts::Presence;
 use crate::app::lines::{hand_over_word, short_hash};
 use crate::app::situation::Situation;
@@ -252,7 +252,7 @@ fn plan_facts(state: &State, world: &World, theme: &Theme) -> Vec<Fact> {
             theme.dim,
         )];
     };
-    let sum = PlanSummary::of(&shown.plan);
+    let sum = shown.sum;
     let mut facts = vec![(
         "plan",
         format!(

@@ -11,6 +11,7 @@ use crossterm::event::KeyEvent;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use crate::app::facts::Presence;
 use crate::app::lines::short_hash;
 use crate::app::state::{WorkKind, World};
 use crate::app::{Action, State, text};
@@ -126,7 +127,10 @@ fn title(state: &State, world: &World) -> String {
     let age = |at| text::age(at, state.now);
     if let Some(work) = world.running() {
         return match &work.kind {
-            WorkKind::Scan => "SCAN runs: nothing is changed".to_owned(),
+            WorkKind::Scan => match world.presence() {
+                Some(Presence::Down) | None => "SCAN runs: nothing is changed".to_owned(),
+                Some(_) => "SCAN beside a living broker: slowly, and nothing is changed".to_owned(),
+            },
             WorkKind::Apply { job, plan } => {
                 let progress = &work.progress;
                 format!(

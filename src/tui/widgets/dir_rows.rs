@@ -3,6 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use crate::app::facts::Presence;
 use crate::app::lines::hand_over_word;
 use crate::app::state::{DirRow, World};
 use crate::app::{text, words};
@@ -114,31 +115,37 @@ fn standing(pen: &mut Pen<'_>, (x, y): (u16, u16), world: &World, index: usize) 
     let Some(dir) = world.logs.dirs.get(index) else {
         return;
     };
-    let style = match dir.stop {
-        Some(StopState::Clean) => theme.good,
-        Some(StopState::Unclean) => theme.warn,
-        None => theme.danger,
+    // Beside a living broker a missing marker says nothing.
+    let live = matches!(world.presence(), Some(Presence::Running { .. }));
+    let (stopped, style) = match dir.stop {
+        _ if live => ("in use", theme.busy),
+        Some(StopState::Clean) => (words::stop(dir.stop), theme.good),
+        Some(StopState::Unclean) => (words::stop(dir.stop), theme.warn),
+        None => (words::stop(dir.stop), theme.danger),
     };
     let rows = || world.logs.rows().filter(|row| row.dir == index);
     let bytes = rows().filter_map(|row| row.bytes).sum();
     let mut facts = vec![
-        (words::stop(dir.stop).to_owned(), style),
+        (stopped.to_owned(), style),
         (
             text::plural(rows().count() as u64, "log", "logs"),
             theme.text,
         ),
         (text::bytes(bytes), theme.text),
     ];
-    if dir.stop == Some(StopState::Unclean) {
+    if dir.stop == Some(StopState::Unclean) && !live {
         let reads: Option<u64> = rows().map(|row| row.boot_reads).sum();
         let reads = reads.map_or_else(|| "?".to_owned(), text::bytes);
         facts.push((format!("boot reads {reads}"), theme.text));
     }
-    if let Some(hand_over) = dir.hand_over.filter(|_| dir.stop != Some(StopState::Clean)) {
+    if let Some(hand_over) = dir
+        .hand_over
+        .filter(|_| dir.stop != Some(StopState::Clean) && !live)
+    {
         let text = format!("hand-over {}", hand_over_word(hand_over));
         facts.push((text, theme.text));
     }
-    if !dir.why.is_empty() {
+    if !dir.why.is_empty() && !live {
         facts.push((dir.why.clone(), theme.dim));
     }
     let worst = dir

@@ -78,10 +78,10 @@ struct Widths {
 
 impl Widths {
     fn of(world: &World, room: u16) -> Self {
-        let names = world.logs.rows().map(|row| width(&row.dir_name));
+        let name = u16::try_from(world.logs.longest_name()).unwrap_or(u16::MAX);
         let labels = world.logs.dirs.iter().map(|dir| width(&dir.label));
         Self {
-            partition: names.max().unwrap_or(0).clamp(9, (room / 4).clamp(12, 48)),
+            partition: name.clamp(9, (room / 4).clamp(12, 48)),
             // While a scan runs there are two numbers in this column.
             bytes: if world.running().is_some() { 13 } else { 9 },
             dir: labels.max().unwrap_or(0).clamp(3, (room / 8).clamp(6, 24)),

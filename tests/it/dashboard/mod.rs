@@ -2,5 +2,6 @@
 
 mod fixtures;
 mod flow;
+mod many;
 mod screens;
 mod session;

@@ -66,6 +66,7 @@ impl Session {
     }
 
     pub(super) fn buffer(&mut self, width: u16, height: u16) -> Buffer {
+        self.state.refresh();
         let area = Rect::new(0, 0, width, height);
         let mut buffer = Buffer::empty(area);
         self.root.render(&self.state, area, &mut buffer);
