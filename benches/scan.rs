@@ -5,6 +5,7 @@
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
+    clippy::indexing_slicing,
     reason = "a bench prints, and fails by panicking"
 )]
 
