@@ -94,10 +94,12 @@ fn running(work: &Work, state: &State) -> Situation {
         Phase::HandingOver => "writing checkpoints and markers".to_owned(),
         Phase::Ended => "ending".to_owned(),
     };
-    if work.progress.phase == Phase::Scanning {
-        if let Some(rate) = work.rate() {
-            text = format!("{text} at {}", text::rate(rate));
-        }
+    if work.progress.phase == Phase::Scanning
+        && let Some(rate) = work.rate()
+    {
+        text = format!("{text} at {}", text::rate(rate));
+    }
+    if matches!(work.progress.phase, Phase::Scanning | Phase::Applying) {
         text = match work.left() {
             Some(left) => {
                 let left_ms = i64::try_from(left).unwrap_or(0).saturating_mul(1000);

@@ -24,6 +24,16 @@ pub enum WorkKind {
     },
 }
 
+/// The counters at one moment.
+#[derive(Debug, Clone, PartialEq)]
+struct Sample {
+    at: Timestamp,
+    /// Bytes read, by log dir.
+    bytes: Vec<u64>,
+    /// Steps done.
+    steps: u64,
+}
+
 /// A scan or a job.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Work {
@@ -39,7 +49,7 @@ pub struct Work {
     pub stopping: bool,
     /// How it ended.
     pub outcome: Option<JobOutcome>,
-    samples: VecDeque<(Timestamp, Vec<u64>)>,
+    samples: VecDeque<Sample>,
 }
 
 impl Work {
@@ -68,21 +78,21 @@ impl Work {
 
     /// Takes new counters.
     pub fn on_progress(&mut self, progress: Progress, at: Timestamp) {
-        let bytes: Vec<u64> = progress.dirs.iter().map(|dir| dir.bytes_done).collect();
-        if self
-            .samples
-            .back()
-            .is_none_or(|(_, last)| last.len() == bytes.len())
-        {
-            self.samples.push_back((at, bytes));
-        } else {
-            self.samples = VecDeque::from([(at, bytes)]);
+        let sample = Sample {
+            at,
+            bytes: progress.dirs.iter().map(|dir| dir.bytes_done).collect(),
+            steps: progress.steps_done,
+        };
+        let same_dirs = |last: &Sample| last.bytes.len() == sample.bytes.len();
+        if !self.samples.back().is_none_or(same_dirs) {
+            self.samples.clear();
         }
+        self.samples.push_back(sample);
         // One sample older than the window stays, so that the window is always covered.
         while self
             .samples
             .get(1)
-            .is_some_and(|(time, _)| at.0.saturating_sub(time.0) > WINDOW_MS)
+            .is_some_and(|sample| at.0.saturating_sub(sample.at.0) > WINDOW_MS)
         {
             self.samples.pop_front();
         }
@@ -93,17 +103,17 @@ impl Work {
     /// Returns bytes a second over the last seconds of one log dir, from when it was begun; `None` where too little was
     /// seen.
     pub fn dir_rate(&self, dir: usize) -> Option<u64> {
-        let of = |sample: &(Timestamp, Vec<u64>)| Some((sample.0, sample.1.get(dir).copied()?));
+        let of = |sample: &Sample| sample.bytes.get(dir).copied();
         let begun = self
             .samples
             .iter()
-            .rposition(|sample| of(sample).is_none_or(|(_, bytes)| bytes == 0));
+            .rposition(|sample| of(sample).is_none_or(|bytes| bytes == 0));
         self.slope(begun.unwrap_or(0), of)
     }
 
     /// Returns bytes a second over the last seconds of all log dirs; `None` where too little was seen.
     pub fn rate(&self) -> Option<u64> {
-        self.slope(0, |sample| Some((sample.0, sample.1.iter().sum())))
+        self.slope(0, |sample| Some(sample.bytes.iter().sum()))
     }
 
     /// Returns bytes a second since the beginning; `None` where too little was seen.
@@ -121,11 +131,13 @@ impl Work {
         )
     }
 
-    /// Returns the seconds until all is read: those of the slowest log dir, or of all of them one after the other where
-    /// some were not begun.
+    /// Returns the seconds until all is read, or all steps are done. Of a scan they are those of the slowest log dir, or of
+    /// all of them one after the other where some were not begun.
     pub fn left(&self) -> Option<u64> {
-        if !matches!(self.progress.phase, Phase::Listing | Phase::Scanning) {
-            return None;
+        match self.progress.phase {
+            Phase::Listing | Phase::Scanning => {}
+            Phase::Applying => return self.steps_left(),
+            _ => return None,
         }
         let (done, total) = self.progress.bytes();
         let together = seconds(total.saturating_sub(done), self.rate()?);
@@ -136,14 +148,24 @@ impl Work {
             .or(together)
     }
 
-    fn slope(
-        &self,
-        first: usize,
-        of: impl Fn(&(Timestamp, Vec<u64>)) -> Option<(Timestamp, u64)>,
-    ) -> Option<u64> {
-        let (begin, first) = of(self.samples.get(first)?)?;
-        let (end, last) = of(self.samples.back()?)?;
-        per_second(last.saturating_sub(first), end.0.saturating_sub(begin.0))
+    /// Returns the seconds until all steps are done, at their rate.
+    fn steps_left(&self) -> Option<u64> {
+        let progress = &self.progress;
+        let left = progress.steps_total.saturating_sub(progress.steps_done);
+        let begun = self.samples.iter().rposition(|sample| sample.steps == 0);
+        // A thousandth of a step, so that slow ones count too.
+        let rate = self.slope(begun.unwrap_or(0), |sample| {
+            Some(sample.steps.saturating_mul(1000))
+        })?;
+        seconds(left.saturating_mul(1000), rate)
+    }
+
+    fn slope(&self, first: usize, of: impl Fn(&Sample) -> Option<u64>) -> Option<u64> {
+        let (begin, end) = (self.samples.get(first)?, self.samples.back()?);
+        per_second(
+            of(end)?.saturating_sub(of(begin)?),
+            end.at.0.saturating_sub(begin.at.0),
+        )
     }
 }
 
@@ -197,6 +219,33 @@ mod tests {
         assert_eq!(work.dir_rate(0), Some(100));
         assert_eq!(work.rate(), Some(400));
         assert_eq!(work.left(), Some(9));
+    }
+
+    #[test]
+    fn steps_have_an_end_too() {
+        let mut work = Work::new(WorkKind::Scan, Timestamp(0));
+        for (second, steps_done) in [(0, 0), (1, 0), (2, 5), (3, 10)] {
+            let progress = Progress {
+                phase: Phase::Applying,
+                steps_done,
+                steps_total: 60,
+                ..Progress::default()
+            };
+            work.on_progress(progress, Timestamp(second * 1000));
+        }
+        assert_eq!(work.left(), Some(10));
+    }
+
+    #[test]
+    fn a_dir_that_waits_for_the_other_has_no_rate() {
+        let mut work = Work::new(WorkKind::Scan, Timestamp(0));
+        work.on_progress(progress(&[(0, 1000), (0, 1000)]), Timestamp(0));
+        work.on_progress(progress(&[(500, 1000), (0, 1000)]), Timestamp(1000));
+        assert_eq!(work.dir_rate(1), None);
+        assert_eq!(work.left(), Some(3));
+        work.on_progress(progress(&[(1000, 1000), (0, 1000)]), Timestamp(2000));
+        work.on_progress(progress(&[(1000, 1000), (500, 1000)]), Timestamp(3000));
+        assert_eq!(work.left(), Some(1));
     }
 
     #[test]

@@ -47,22 +47,34 @@ pub fn dir_rows(world: &World, theme: &Theme, area: Rect, buf: &mut Buffer) {
         let label = cut_middle(&dir.label, label_width);
         put(buf, area, (1, y), &label, theme.title);
         let x = label_width + 3;
-        let counts = world
-            .running()
-            .filter(|work| work.progress.phase == Phase::Scanning)
-            .and_then(|work| {
-                let at = work
-                    .progress
-                    .dirs
-                    .iter()
-                    .position(|d| d.log_dir == dir.path)?;
-                Some((work.dir_rate(at), work.dir_left(at)))
-            });
-        match counts {
-            Some(counts) => moving(&mut Pen { buf, theme, area }, (x, y), dir, counts),
-            None => standing(&mut Pen { buf, theme, area }, (x, y), world, index),
+        let pen = &mut Pen { buf, theme, area };
+        let work = world.running().and_then(|work| {
+            let dirs = &work.progress.dirs;
+            Some((work, dirs.iter().position(|d| d.log_dir == dir.path)?))
+        });
+        match work {
+            Some((work, at)) if work.progress.phase == Phase::Scanning => {
+                moving(pen, (x, y), dir, (work.dir_rate(at), work.dir_left(at)));
+            }
+            Some((work, _)) if work.is_apply() => changing(pen, (x, y), dir),
+            _ => standing(pen, (x, y), world, index),
         }
     }
+}
+
+/// Draws how far a job is with the logs of a log dir.
+fn changing(pen: &mut Pen<'_>, (x, y): (u16, u16), dir: &DirRow) {
+    let theme = pen.theme;
+    let (done, total) = dir
+        .progress
+        .as_ref()
+        .map_or((0, 0), |dir| (dir.logs_done, dir.logs_total));
+    let bar_width = pen.area.width.saturating_sub(x + 30).clamp(8, 40);
+    bar(pen, (x, y, bar_width), (done, total));
+    let percent = text::percent(done, total);
+    let percent = percent.map_or_else(|| "? %".to_owned(), |percent| format!("{percent} %"));
+    let words = format!("{percent:>5}  {done}/{total} logs");
+    pen.put((x + bar_width + 1, y), &words, theme.text);
 }
 
 /// Draws how far the reading of a log dir is.

@@ -83,7 +83,11 @@ impl Widths {
         Self {
             partition: name.clamp(9, (room / 4).clamp(12, 48)),
             // While a scan runs there are two numbers in this column.
-            bytes: if world.running().is_some() { 13 } else { 9 },
+            bytes: if world.running().is_some_and(|work| !work.is_apply()) {
+                13
+            } else {
+                9
+            },
             dir: labels.max().unwrap_or(0).clamp(3, (room / 8).clamp(6, 24)),
         }
     }
