@@ -16,7 +16,7 @@ pub(super) struct JobContext {
     steps_done: AtomicU64,
     steps_total: AtomicU64,
     dirs: Vec<DirCounters>,
-    emit: Mutex<Option<Emit>>,
+    emit: Mutex<Emit>,
 }
 
 /// The counters of one log dir.
@@ -52,7 +52,7 @@ impl JobContext {
             steps_done: AtomicU64::new(0),
             steps_total: AtomicU64::new(0),
             dirs,
-            emit: Mutex::new(Some(emit)),
+            emit: Mutex::new(emit),
         }
     }
 
@@ -77,14 +77,7 @@ impl JobContext {
     /// Tells an event.
     pub(super) fn emit(&self, event: JobEvent) {
         let mut emit = self.emit.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(emit) = emit.as_mut() {
-            emit(event);
-        }
-    }
-
-    /// Lets go of where events go: whoever listens learns that no more will come.
-    pub(super) fn close_events(&self) {
-        *self.emit.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        emit(event);
     }
 
     /// Enters a phase and tells it.

@@ -1,9 +1,10 @@
 //! Plans the recovery of log dirs: reads them in parallel and asks the recovery machine of each log.
 
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use super::context::JobContext;
 use super::plan_spec::PlanSpec;
@@ -11,6 +12,9 @@ use super::plan_store::MadePlan;
 use super::scan_job;
 use super::{EngineError, JobEvent, Progress};
 use crate::disk::{DiskAction, DiskError};
+
+/// How often events are passed on.
+const TICK: Duration = Duration::from_millis(50);
 
 /// A plan in the making.
 #[derive(Debug)]
@@ -54,17 +58,21 @@ impl PlanHandle {
 /// Starts to plan; nothing in the log dirs is changed.
 pub fn start_plan(spec: PlanSpec) -> Result<PlanHandle, EngineError> {
     let (sender, events) = mpsc::channel();
-    let emit = move |event| {
-        // Nobody listens: the plan is still wanted.
-        let _ = sender.send(event);
-    };
+    let said = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&said);
+    let emit = move |event| lock(&kept).push(event);
     let context = Arc::new(JobContext::new(&spec.log_dirs, Box::new(emit)));
     let shared = Arc::clone(&context);
     let thread = std::thread::Builder::new()
         .name("krescue-plan".to_owned())
         .spawn(move || {
-            let closer = EventsCloser(shared);
-            scan_job::run(&spec, &closer.0)
+            // The teller has the only sender: whoever listens learns of the end when it ends.
+            let (end, ended) = mpsc::channel::<()>();
+            std::thread::scope(|scope| {
+                scope.spawn(move || tell(&said, &sender, &ended));
+                let _end = end;
+                scan_job::run(&spec, &shared)
+            })
         })
         .map_err(|error| DiskError::new(DiskAction::Create, &PathBuf::from("a thread"), error))?;
     Ok(PlanHandle {
@@ -74,13 +82,22 @@ pub fn start_plan(spec: PlanSpec) -> Result<PlanHandle, EngineError> {
     })
 }
 
-/// Closes the events when the plan's thread ends, however it ends.
-struct EventsCloser(Arc<JobContext>);
-
-impl Drop for EventsCloser {
-    fn drop(&mut self) {
-        self.0.close_events();
+/// Passes events on, many at once: a listener that wakes for each would cost more than a small log's plan.
+fn tell(said: &Mutex<Vec<JobEvent>>, listener: &Sender<JobEvent>, ended: &Receiver<()>) {
+    loop {
+        let at_end = ended.recv_timeout(TICK) == Err(RecvTimeoutError::Disconnected);
+        for event in std::mem::take(&mut *lock(said)) {
+            // Nobody listens: the plan is still wanted.
+            let _ = listener.send(event);
+        }
+        if at_end {
+            return;
+        }
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns what a panic said.

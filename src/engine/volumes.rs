@@ -1,6 +1,7 @@
 //! How many workers there are, and how many of them may read from one volume.
 
 use std::num::NonZeroUsize;
+use std::sync::OnceLock;
 
 use super::crew::Crew;
 use crate::disk::Volume;
@@ -71,5 +72,7 @@ pub(super) fn threads_or_default(threads: Option<NonZeroUsize>) -> usize {
 }
 
 fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, NonZeroUsize::get)
+    // Asking reads the control groups' files each time.
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, NonZeroUsize::get))
 }
