@@ -282,3 +282,47 @@ fn count(counter: &std::sync::atomic::AtomicU64) {
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::RealStorage;
+    use crate::engine::{Confirmed, PlanSpec, PlanStore, start_plan};
+    use crate::terms::{KafkaVersion, Timestamp};
+
+    #[test]
+    fn a_job_that_is_asked_to_stop_before_its_first_step_changes_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let (state, log_dir) = (dir.path().join("state"), dir.path().join("d1"));
+        let partition = log_dir.join("t-0");
+        std::fs::create_dir_all(&partition).unwrap();
+        std::fs::write(partition.join("00000000000000000000.log"), b"junk").unwrap();
+        let version = KafkaVersion::NEWEST_KNOWN;
+        let spec = PlanSpec::new(vec![log_dir.clone()], version, Timestamp(1_796_033_700_000));
+        let made = start_plan(spec).unwrap().join().unwrap();
+        let stored = PlanStore::new(&state).save(made).unwrap();
+        let spec = JobSpec {
+            plan: stored.hash.clone(),
+            also_locked: Vec::new(),
+            started_at: Timestamp(1_796_033_700_000),
+            who: "tester".to_owned(),
+            confirmed: Confirmed::Typed,
+            threads: None,
+        };
+        let context = JobContext::new(std::slice::from_ref(&log_dir), Box::new(|_| ()));
+        context.cancel();
+        let outcome = apply(&RealStorage, &state, &stored, &spec, &context);
+        assert_eq!(outcome, JobOutcome::Stopped);
+        let names = std::fs::read_dir(&partition).unwrap().count();
+        assert_eq!(names, 1, "no file of krescue's own is left");
+
+        let context = JobContext::new(std::slice::from_ref(&log_dir), Box::new(|_| ()));
+        let outcome = apply(&RealStorage, &state, &stored, &spec, &context);
+        assert_eq!(outcome, JobOutcome::Done);
+        let log = std::fs::metadata(partition.join("00000000000000000000.log")).unwrap();
+        assert_eq!(log.len(), 0);
+        assert_eq!(context.progress().logs(), (1, 1));
+        let progress = context.progress();
+        assert_eq!(progress.steps_done, progress.steps_total);
+    }
+}

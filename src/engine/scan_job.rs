@@ -360,3 +360,138 @@ fn same_dir_finding(first: &Path) -> Finding {
     );
     Finding::new(FindingCode::LogDir, Severity::Fatal, text).next("name it once in log.dirs")
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::disk::{DiskError, FileStat, Listed, Ownership, ReadAt};
+    use crate::terms::{KafkaVersion, Timestamp};
+
+    /// What a read of a log meets.
+    #[derive(Clone, Copy)]
+    enum Trouble {
+        BadSector,
+        Vanished,
+        Shrank,
+    }
+
+    /// The real files, but logs are in trouble; nothing can be changed.
+    struct Troubled(Trouble);
+
+    struct BadLog(Trouble);
+
+    impl ReadAt for BadLog {
+        fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+            match self.0 {
+                Trouble::BadSector if position >= 4096 => Err(io::Error::from_raw_os_error(5)),
+                Trouble::BadSector => {
+                    let good = usize::try_from(4096 - position).unwrap().min(buffer.len());
+                    buffer[..good].fill(1);
+                    Ok(good)
+                }
+                Trouble::Vanished | Trouble::Shrank => Ok(0),
+            }
+        }
+
+        fn file_len(&self) -> io::Result<u64> {
+            Ok(100_000)
+        }
+    }
+
+    fn read_only<T>(path: &Path) -> Result<T, DiskError> {
+        let error = io::Error::from(io::ErrorKind::ReadOnlyFilesystem);
+        Err(DiskError::new(crate::disk::DiskAction::Write, path, error))
+    }
+
+    impl Storage for Troubled {
+        fn list(&self, dir: &Path) -> Result<Vec<Listed>, DiskError> {
+            RealStorage.list(dir)
+        }
+        fn stat(&self, path: &Path) -> Result<FileStat, DiskError> {
+            RealStorage.stat(path)
+        }
+        fn open(&self, path: &Path) -> Result<Box<dyn ReadAt>, DiskError> {
+            match self.0 {
+                _ if path.extension().is_none_or(|kind| kind != "log") => RealStorage.open(path),
+                Trouble::Vanished => RealStorage.open(&path.join("gone")),
+                trouble => Ok(Box::new(BadLog(trouble))),
+            }
+        }
+        fn write_file(&self, path: &Path, _: &[u8], _: &Ownership) -> Result<(), DiskError> {
+            read_only(path)
+        }
+        fn copy_range(&self, _: &Path, _: u64, _: u64, to: &Path) -> Result<(), DiskError> {
+            read_only(to)
+        }
+        fn set_len(&self, path: &Path, _: u64) -> Result<(), DiskError> {
+            read_only(path)
+        }
+        fn rename(&self, _: &Path, to: &Path) -> Result<(), DiskError> {
+            read_only(to)
+        }
+        fn link(&self, _: &Path, to: &Path) -> Result<(), DiskError> {
+            read_only(to)
+        }
+        fn remove(&self, path: &Path) -> Result<(), DiskError> {
+            read_only(path)
+        }
+        fn create_dir(&self, dir: &Path) -> Result<(), DiskError> {
+            read_only(dir)
+        }
+        fn sync_file(&self, path: &Path) -> Result<(), DiskError> {
+            read_only(path)
+        }
+        fn sync_dir(&self, dir: &Path) -> Result<(), DiskError> {
+            read_only(dir)
+        }
+        fn sync_volume(&self, path: &Path) -> Result<(), DiskError> {
+            read_only(path)
+        }
+    }
+
+    #[test]
+    fn a_log_in_trouble_is_left_alone_and_named_with_file_and_position() {
+        for (trouble, texts) in [
+            (Trouble::BadSector, ["at byte 4096", "os error 5"]),
+            (Trouble::Vanished, ["cannot open", "00.log"]),
+            (Trouble::Shrank, ["is shorter now", "00.log"]),
+        ] {
+            let dir = tempfile::tempdir().unwrap();
+            let partition = dir.path().join("t-0");
+            std::fs::create_dir(&partition).unwrap();
+            let log = std::fs::File::create(partition.join("00000000000000000000.log")).unwrap();
+            log.set_len(100_000).unwrap();
+            std::fs::write(partition.join("partition.metadata"), metadata()).unwrap();
+            let log_dirs: Vec<PathBuf> = vec![dir.path().to_owned()];
+            let mut spec = PlanSpec::new(
+                log_dirs.clone(),
+                KafkaVersion::NEWEST_KNOWN,
+                Timestamp(1_796_033_700_000),
+            );
+            spec.hand_over = crate::plan::HandOver::Clean;
+            let context = JobContext::new(&log_dirs, Box::new(|_| ()));
+            let job = ScanJob {
+                spec: &spec,
+                context: &context,
+                storage: &Troubled(trouble),
+            };
+            let plan = job.run().unwrap().plan;
+            let dir_plan = &plan.log_dirs[0];
+            assert_eq!(dir_plan.hand_over, crate::plan::HandOver::Verify);
+            let log = &dir_plan.partitions[0];
+            let Verdict::Unreadable { cause } = &log.verdict else {
+                panic!("{:?}", log.verdict);
+            };
+            assert!(texts.iter().all(|text| cause.contains(text)), "{cause}");
+            assert_eq!(log.steps, []);
+            assert_eq!(log.findings[0].code, FindingCode::Unreadable);
+        }
+    }
+
+    fn metadata() -> &'static str {
+        "version: 0\ntopic_id: WJP-YmuvQ7ieid7KZyv-lA"
+    }
+}

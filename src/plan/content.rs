@@ -12,7 +12,7 @@ pub struct Content {
     pub len: u64,
     /// Their SHA-256 in lower-case hex.
     pub sha256: String,
-    /// The bytes; `None` once they are stored as `blobs/SHA256` in the plan's folder.
+    /// The bytes; `None` once they are stored by their hash in the plan's folder.
     #[serde(skip)]
     pub bytes: Option<Arc<[u8]>>,
 }
