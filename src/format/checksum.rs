@@ -41,4 +41,18 @@ mod tests {
         assert_eq!(crc32c_append(crc32c_append(0, head), tail), 0xe306_9283);
         assert_eq!(crc32_append(crc32_append(0, head), tail), 0xcbf4_3926);
     }
+
+    #[test]
+    fn pieces_give_the_checksum_of_the_whole() {
+        let bytes: Vec<u8> = (0..=255).cycle().take(5000).collect();
+        for split in [0, 1, 7, 64, 255, 1024, 4999, 5000] {
+            let (first, rest) = bytes.split_at(split);
+            assert_eq!(
+                crc32c_append(crc32c(first), rest),
+                crc32c(&bytes),
+                "{split}"
+            );
+        }
+        assert_eq!(crc32c_append(0, b"123456789"), 0xe306_9283);
+    }
 }
