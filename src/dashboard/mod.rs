@@ -6,6 +6,7 @@
 
 mod bytes;
 mod effects;
+mod input;
 mod listing;
 mod log_view;
 mod look;

@@ -2,11 +2,8 @@
 
 use std::io;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::Duration;
 
-use crossterm::event::{Event as Input, EventStream, KeyEventKind};
-use futures_util::StreamExt as _;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -22,6 +19,7 @@ use crate::cli::{Context, Look};
 use crate::tui::terminal::Screen;
 use crate::tui::{Look as ScreenLook, Root};
 
+use super::input::{Input, spawn_input};
 use super::log_view;
 use super::look::{News, Purpose, look_at_presence, now};
 use super::work::{RunningScan, WatchedJob};
@@ -114,11 +112,12 @@ pub(super) struct Wishes {
 
 /// What the loop woke up for.
 enum Wake {
-    Input(Option<io::Result<Input>>),
+    Input(Option<Input>),
     News(Option<News>),
     Tick,
     Frame,
-    Signal,
+    Resize,
+    End,
 }
 
 impl Dashboard {
@@ -173,7 +172,7 @@ impl Dashboard {
         screen: &mut Screen,
         mut news: UnboundedReceiver<News>,
     ) -> io::Result<()> {
-        let mut input = EventStream::new();
+        let mut input = spawn_input()?;
         let mut signals = Signals::new()?;
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
@@ -182,24 +181,25 @@ impl Dashboard {
             let due = self.drawn_at + self.frame;
             let wake = tokio::select! {
                 biased;
-                () = signals.recv() => Wake::Signal,
-                event = input.next() => Wake::Input(event),
+                wake = signals.recv() => wake,
+                event = input.recv() => Wake::Input(event),
                 event = news.recv() => Wake::News(event),
                 _ = ticks.tick() => Wake::Tick,
                 () = sleep_until(due), if self.wishes.draw => Wake::Frame,
             };
             let mut now_drawn = false;
             match wake {
-                Wake::Signal | Wake::Input(None) => self.wishes.quit = true,
+                Wake::End | Wake::Input(None) => self.wishes.quit = true,
                 Wake::Input(Some(event)) => {
-                    self.on_input(&event?);
+                    self.on_input(&event);
                     now_drawn = true;
                 }
                 Wake::News(Some(item)) => self.on_news(item),
+                Wake::Resize => self.wishes.draw = true,
                 Wake::News(None) | Wake::Frame => {}
                 Wake::Tick => self.on_tick(),
             }
-            self.drain(&mut input, &mut news).await?;
+            self.drain(&mut input, &mut news);
             if self.wishes.draw && (now_drawn || Instant::now() >= due) {
                 self.draw(screen)?;
             }
@@ -208,32 +208,33 @@ impl Dashboard {
     }
 
     /// Takes all that is there, so that a burst makes one screen.
-    async fn drain(
-        &mut self,
-        input: &mut EventStream,
-        news: &mut UnboundedReceiver<News>,
-    ) -> io::Result<()> {
-        while let Some(Some(event)) = at_hand(input).await {
-            // What was typed before a question was asked is no answer to it.
+    fn drain(&mut self, input: &mut UnboundedReceiver<Input>, news: &mut UnboundedReceiver<News>) {
+        loop {
+            while let Ok(event) = input.try_recv() {
+                // What was typed before a question was asked is no answer to it; what is typed once it is on screen is.
+                if !(self.wishes.drain && matches!(event, Input::Key(_))) {
+                    self.on_input(&event);
+                }
+            }
+            self.wishes.drain = false;
+            while let Ok(item) = news.try_recv() {
+                self.on_news(item);
+            }
             if !self.wishes.drain {
-                self.on_input(&event?);
+                break;
             }
         }
-        self.wishes.drain = false;
-        while let Ok(item) = news.try_recv() {
-            self.on_news(item);
-        }
-        Ok(())
     }
 
     fn on_input(&mut self, input: &Input) {
         match input {
-            Input::Key(key) if key.kind != KeyEventKind::Release => {
+            Input::Key(key) => {
                 let action = self.root.on_key(&self.state, *key);
                 self.update(Event::Action { action, at: now() });
             }
-            Input::Resize(..) => self.wishes.draw = true,
-            _ => {}
+            Input::Resized => self.wishes.draw = true,
+            // A job goes on without its screen.
+            Input::Gone => self.wishes.quit = true,
         }
     }
 
@@ -330,22 +331,9 @@ impl Dashboard {
     }
 }
 
-/// Returns the next event if it is there already.
-///
-/// The stream is asked with the loop's own waker: it remembers the first that asks, and a waker of nobody would let a key
-/// lie until the next tick.
-async fn at_hand(input: &mut EventStream) -> Option<Option<io::Result<Input>>> {
-    std::future::poll_fn(|context| {
-        Poll::Ready(match input.poll_next_unpin(context) {
-            Poll::Ready(event) => Some(event),
-            Poll::Pending => None,
-        })
-    })
-    .await
-}
-
-/// Signals after which the terminal is given back; a job does not depend on the screen.
+/// Signals that the loop hears; a job does not depend on the screen.
 struct Signals {
+    resize: Signal,
     terminate: Signal,
     hang_up: Signal,
     interrupt: Signal,
@@ -354,17 +342,19 @@ struct Signals {
 impl Signals {
     fn new() -> io::Result<Self> {
         Ok(Self {
+            resize: signal(SignalKind::window_change())?,
             terminate: signal(SignalKind::terminate())?,
             hang_up: signal(SignalKind::hangup())?,
             interrupt: signal(SignalKind::interrupt())?,
         })
     }
 
-    async fn recv(&mut self) {
+    async fn recv(&mut self) -> Wake {
         tokio::select! {
-            _ = self.terminate.recv() => {}
-            _ = self.hang_up.recv() => {}
-            _ = self.interrupt.recv() => {}
+            _ = self.resize.recv() => Wake::Resize,
+            _ = self.terminate.recv() => Wake::End,
+            _ = self.hang_up.recv() => Wake::End,
+            _ = self.interrupt.recv() => Wake::End,
         }
     }
 }

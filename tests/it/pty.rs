@@ -165,6 +165,8 @@ fn a_person_recovers_the_demo_and_sees_a_clean_boot() {
     terminal.see("type :arm first");
     confirm(&mut terminal);
     terminal.see("done, but 1 log stays as it was");
+    // What is left is looked at anew by itself.
+    terminal.see("nothing to do");
     terminal.see("DO NOT START");
     // The decision: Kafka's way, in a plan of its own.
     terminal.type_keys(":payments-1\r");
@@ -189,6 +191,76 @@ fn a_person_recovers_the_demo_and_sees_a_clean_boot() {
     assert!(terminal.end());
     let left: Vec<_> = std::fs::read_dir(temp.path()).unwrap().collect();
     assert!(left.is_empty(), "the demo leaves nothing behind: {left:?}");
+}
+
+/// Waits until the first job of a state dir has begun, and halts it where it is.
+fn halt_job(state_dir: &Path) -> nix::unistd::Pid {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let jobs = std::fs::read_dir(state_dir.join("jobs"))
+            .into_iter()
+            .flatten();
+        for job in jobs {
+            let job = job.unwrap().path();
+            // What it says first it says in its own session, where no hang-up reaches it.
+            let begun =
+                std::fs::metadata(job.join("events.jsonl")).is_ok_and(|file| file.len() > 0);
+            if begun {
+                let text = std::fs::read_to_string(job.join("pid")).unwrap();
+                let pid = text.split_whitespace().next().unwrap().parse().unwrap();
+                let pid = nix::unistd::Pid::from_raw(pid);
+                nix::sys::signal::kill(pid, nix::sys::signal::SIGSTOP).unwrap();
+                return pid;
+            }
+        }
+        assert!(Instant::now() < end, "no job was started");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn a_job_outlives_the_screen_and_is_shown_again() {
+    let temp = tempfile::tempdir().unwrap();
+    let tree = temp.path().join("tree");
+    std::fs::create_dir(&tree).unwrap();
+    let cancel = std::sync::atomic::AtomicBool::new(false);
+    let spec = krescue::demo::LargeSpec {
+        size: 16 << 20,
+        cancel: &cancel,
+    };
+    let demo = krescue::demo::write_large(&tree, spec, &mut |_, _| {}).unwrap();
+    let state = temp.path().join("state");
+    let words = [
+        "--config".to_owned(),
+        demo.config.display().to_string(),
+        "--kafka-version".to_owned(),
+        demo.kafka_version.to_string(),
+        "--state-dir".to_owned(),
+        state.display().to_string(),
+    ];
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let mut terminal = Terminal::krescue(&words, temp.path(), (120, 32));
+    terminal.see("down, unclean: a boot reads");
+    terminal.type_keys(":recover\r");
+    terminal.see("a carry out");
+    confirm(&mut terminal);
+    let job = halt_job(&state);
+    terminal.see("JOB 20");
+    terminal.type_keys("q");
+    terminal.see("leave it running and quit");
+    terminal.type_keys("l");
+    assert!(terminal.end());
+    // Another krescue finds it, with its lock held, and shows it to its end.
+    let mut terminal = Terminal::krescue(&words, temp.path(), (120, 32));
+    terminal.see("JOB 20");
+    terminal.see("down, unclean");
+    nix::sys::signal::kill(job, nix::sys::signal::SIGCONT).unwrap();
+    terminal.see("done, but 5 logs stay as they were");
+    // The plan that shows what is left ends the scan after the job.
+    terminal.see("nothing to do");
+    terminal.see("DO NOT START");
+    terminal.type_keys("q");
+    assert!(terminal.end());
 }
 
 #[test]
@@ -266,7 +338,44 @@ fn a_panic_gives_the_terminal_back() {
     assert!(!terminal.end());
 }
 
-/// Runs as the child of the test above.
+#[test]
+fn a_lost_terminal_ends_the_screen() {
+    let temp = tempfile::tempdir().unwrap();
+    let status = std::process::Command::new(std::env::current_exe().unwrap())
+        .args([
+            "--exact",
+            "pty::child_that_is_lost",
+            "--ignored",
+            "--nocapture",
+        ])
+        .env("KRESCUE_TEST_TEMP", temp.path())
+        .status()
+        .unwrap();
+    assert_eq!(status.code(), Some(7));
+    let pid = std::fs::read_to_string(temp.path().join("pid")).unwrap();
+    let end = Instant::now() + PATIENCE;
+    while Path::new("/proc").join(&pid).exists() {
+        assert!(
+            Instant::now() < end,
+            "process {pid} goes on without a terminal"
+        );
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Runs as the child of the test above: its end closes the terminal that krescue has.
+#[test]
+#[ignore = "started by a_lost_terminal_ends_the_screen"]
+fn child_that_is_lost() {
+    let temp = std::path::PathBuf::from(std::env::var_os("KRESCUE_TEST_TEMP").unwrap());
+    let mut terminal = Terminal::krescue(&["demo"], &temp, (80, 24));
+    terminal.see("a boot reads");
+    let pid = terminal.child.process_id().unwrap();
+    std::fs::write(temp.join("pid"), pid.to_string()).unwrap();
+    std::process::exit(7);
+}
+
+/// Runs as the child of the test before.
 #[test]
 #[ignore = "started by a_panic_gives_the_terminal_back"]
 fn child_that_panics() {

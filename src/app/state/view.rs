@@ -58,6 +58,8 @@ pub struct Detail {
     pub cursor: usize,
     /// The bytes of the line under the cursor, once they were read.
     pub bytes: Option<BytesView>,
+    /// The place whose bytes were asked for last.
+    pub asked: Option<(PathBuf, Position)>,
 }
 
 impl Detail {
@@ -67,6 +69,7 @@ impl Detail {
             log,
             cursor: 0,
             bytes: None,
+            asked: None,
         }
     }
 

@@ -131,16 +131,24 @@ fn move_by(state: &mut State, rows: isize, effects: &mut Vec<Effect>) {
         && detail.cursor != cursor
     {
         detail.cursor = cursor;
-        detail.bytes = None;
         read_bytes(state, effects);
     }
 }
 
-/// Asks for the bytes of the line under the cursor.
-fn read_bytes(state: &State, effects: &mut Vec<Effect>) {
-    if let Some(detail) = &state.view.detail
-        && let Some((file, position)) = detail.place(state.shown())
-    {
+/// Asks for the bytes that the line under the cursor speaks of, unless they were asked for last: the line may speak of
+/// another place after a move and after a scan.
+pub(super) fn read_bytes(state: &mut State, effects: &mut Vec<Effect>) {
+    let detail = state.view.detail.as_ref();
+    let place = detail.and_then(|detail| detail.place(state.shown()));
+    let Some(detail) = &mut state.view.detail else {
+        return;
+    };
+    if detail.asked == place {
+        return;
+    }
+    detail.asked.clone_from(&place);
+    detail.bytes = None;
+    if let Some((file, position)) = place {
         effects.push(Effect::ReadBytes {
             log: detail.log,
             file,

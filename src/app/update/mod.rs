@@ -74,14 +74,18 @@ pub fn update(state: &mut State, event: Event) -> Vec<Effect> {
             if let Some(detail) = &mut state.view.detail
                 && detail.log == log
                 && detail
-                    .place(&state.world)
-                    .is_some_and(|(file, at)| file == view.file && at == view.position)
+                    .asked
+                    .as_ref()
+                    .is_some_and(|(file, at)| *file == view.file && *at == view.position)
             {
                 detail.bytes = Some(view);
             }
         }
         Event::Notice { level, text } => tell(state, &mut effects, level, &text),
-        event => work::on_event(state, event, &mut effects),
+        event => {
+            work::on_event(state, event, &mut effects);
+            keys::read_bytes(state, &mut effects);
+        }
     }
     effects
 }
