@@ -10,10 +10,12 @@ use super::target::{
     only_candidate, presence_of, topic_settings,
 };
 use super::{CliError, Context};
-use crate::engine::{Beside, MadePlan, PlanSpec, Reading, start_plan};
+use crate::engine::{Beside, MadePlan, PlanSpec, Reading, interrupted_clock, start_plan};
 use crate::log::{Finding, FindingCode, Severity};
 use crate::settings::{SettingsError, check_log_dirs};
-use crate::terms::TopicPartition;
+use crate::terms::{Timestamp, TopicPartition};
+
+const DAY_MS: i64 = 86_400_000;
 
 /// How often the counters are looked at.
 const TICK: Duration = Duration::from_millis(50);
@@ -116,9 +118,22 @@ impl Look {
         broken.chain(release).chain(topics).collect()
     }
 
+    /// Returns the clock that plans are made with: the one given, that of an apply which was interrupted within the last
+    /// day, so that a rerun ends where that one would have, else the present.
+    fn now(&self, context: &Context) -> Timestamp {
+        let interrupted = || {
+            let state_dir = context.settings.state_dir.as_ref()?;
+            interrupted_clock(&state_dir.value, &self.log_dirs)
+                .filter(|clock| (0..DAY_MS).contains(&context.now.0.saturating_sub(clock.0)))
+        };
+        let given = context.now_given.then_some(context.now);
+        given.or_else(interrupted).unwrap_or(context.now)
+    }
+
     /// Returns a plan's inputs that come from here; the rest is the command's.
     pub fn spec(&self, context: &Context) -> PlanSpec {
-        let mut spec = PlanSpec::new(self.log_dirs.clone(), self.version.version, context.now);
+        let now = self.now(context);
+        let mut spec = PlanSpec::new(self.log_dirs.clone(), self.version.version, now);
         spec.version_source.clone_from(&self.version.source);
         spec.producer_id_expiration_ms = self.candidate.broker.producer_id_expiration_ms.value;
         spec.topic_configs = self.topics.lookup();
@@ -150,7 +165,7 @@ impl Look {
             command,
             kafka_version: self.version.version.to_string(),
             version_source: self.version.source.clone(),
-            now: context.now.rfc3339(),
+            now: self.now(context).rfc3339(),
             host: context.host.clone(),
             node_id: broker
                 .node_id
