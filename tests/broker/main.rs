@@ -21,8 +21,11 @@
 mod demo;
 mod fidelity;
 mod hand_over;
+mod kills;
 mod loading;
 #[path = "../it/support/memory_dir.rs"]
 mod memory_dir;
 mod prefixes;
+#[path = "../it/support/storage.rs"]
+mod stopping_storage;
 mod support;

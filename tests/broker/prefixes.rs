@@ -96,16 +96,16 @@ fn every_prefix(version: &str) {
 }
 
 /// Damaged logs as they were, and as Kafka left them.
-struct Trees {
-    before: PathBuf,
+pub(crate) struct Trees {
+    pub(crate) before: PathBuf,
     kafka: PathBuf,
-    damaged: Damaged,
-    outcome: BTreeMap<String, Loaded>,
-    configs: BTreeMap<String, LogConfig>,
+    pub(crate) damaged: Damaged,
+    pub(crate) outcome: BTreeMap<String, Loaded>,
+    pub(crate) configs: BTreeMap<String, LogConfig>,
 }
 
 impl Trees {
-    fn make(source: &Source, folder: &Path) -> Self {
+    pub(crate) fn make(source: &Source, folder: &Path) -> Self {
         let [before, kafka] = ["before", "kafka"].map(|side| folder.join(side));
         let plan = Plan {
             seed: number("KRESCUE_SEED", 1),
@@ -126,7 +126,7 @@ impl Trees {
         }
     }
 
-    fn inputs(&self, source: &Source, partition: &str) -> RecoveryInputs {
+    pub(crate) fn inputs(&self, source: &Source, partition: &str) -> RecoveryInputs {
         let (dir, name) = partition.split_once('/').unwrap();
         let plain = name.split('.').next().unwrap();
         let (topic, number) = plain.rsplit_once('-').unwrap();
@@ -150,8 +150,19 @@ impl Trees {
         }
     }
 
+    /// Says whether Kafka left `file` in the partition's dir.
+    pub(crate) fn has(&self, partition: &str, file: &str) -> bool {
+        self.kafka.join(partition).join(file).exists()
+    }
+
     /// Compares `found` with what Kafka made of the partition; returns what is wrong after `what`.
-    fn compare(&self, version: &str, partition: &str, found: &Tree, what: &str) -> Option<String> {
+    pub(crate) fn compare(
+        &self,
+        version: &str,
+        partition: &str,
+        found: &Tree,
+        what: &str,
+    ) -> Option<String> {
         let kafka = tree::read(&self.kafka.join(partition), counts);
         let lines = differences(order(version), &kafka, found);
         let damage = &self.damaged[partition];
