@@ -176,7 +176,7 @@ fn a_person_recovers_the_demo_and_sees_a_clean_boot() {
     terminal.see("class C");
     terminal.type_keys("f");
     terminal.see("class C: good data is lost");
-    terminal.see("208 records");
+    terminal.see("205 records");
     confirm(&mut terminal);
     terminal.see("done: each log that was asked for");
     terminal.see("and changes nothing");
