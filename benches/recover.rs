@@ -30,7 +30,7 @@ use support::kafka::{Kafka, run, target};
 use support::process::Process;
 
 const VERSION: &str = "4.4.0";
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 3;
 
 /// What lies in the log dirs.
 struct Shape {
@@ -97,9 +97,17 @@ fn main() {
             create.arg(shape.partitions.to_string()),
             "creating the topic",
         );
+        // The broker makes the dirs after it has answered.
+        let asked = Instant::now();
+        while partition_dirs(&folder).len() < shape.partitions {
+            assert!(
+                asked.elapsed() < PATIENCE,
+                "the broker does not make its partitions"
+            );
+            std::thread::sleep(Duration::from_millis(100));
+        }
         broker.kill();
         let dirs = partition_dirs(&folder);
-        assert_eq!(dirs.len(), shape.partitions);
         for dir in &dirs {
             fill(dir, shape);
         }
