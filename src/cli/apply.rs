@@ -14,9 +14,9 @@ use crate::engine::{
 use crate::plan::{LogDirPlan, PartitionPlan};
 
 /// How often the job is looked at.
-const TICK: Duration = Duration::from_millis(100);
+const TICK: Duration = Duration::from_millis(20);
 /// How often in a row a job's process must be missing until it counts as gone.
-const UNSEEN_TICKS: u32 = 10;
+const UNSEEN_TICKS: u32 = 50;
 
 /// What came of a job.
 #[derive(Debug)]
