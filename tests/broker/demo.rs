@@ -137,6 +137,7 @@ fn victim(demo: &Path, name: &str) -> Victim {
             .get(&(topic.to_owned(), number.parse().unwrap()))
             .copied(),
         log_start: None,
+        only_last: true,
     }
 }
 

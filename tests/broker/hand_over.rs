@@ -123,6 +123,7 @@ fn cut_tails(folder: &Path) -> BTreeMap<String, Vec<String>> {
                 path: folder.join(dir).join(&name),
                 recovery_point: points.get(&key).copied(),
                 log_start: starts.get(&key).copied(),
+                only_last: true,
             };
             if topic.starts_with("__") || random.one_in(2) {
                 continue;

@@ -104,7 +104,7 @@ fn kill_everywhere(version: &str) {
                             || trees.has(&copy.partition, name)
                     });
                 }
-                wrong.extend(trees.compare(version, &copy.partition, &found, &copy.what));
+                wrong.extend(trees.compare_booted(version, &copy.partition, &found, &copy.what));
             }
         }
     }

@@ -60,6 +60,7 @@ pub(crate) fn multiply(source: &Source, to: &Path, plan: Plan<'_>) -> Damaged {
                 path,
                 recovery_point: was(0, &points),
                 log_start: was(1, &points),
+                only_last: false,
             };
             let what = damage(&mut victim, plan.kinds, first, &mut random);
             first += 1;

@@ -28,6 +28,8 @@ pub(crate) struct Victim {
     pub(crate) path: PathBuf,
     pub(crate) recovery_point: Option<i64>,
     pub(crate) log_start: Option<i64>,
+    /// Whether only the last segment is damaged: no boot sees what lies below the recovery point.
+    pub(crate) only_last: bool,
 }
 
 /// What a crash, a power cut, a sick disk or a person leaves; krescue recovers all of it.
@@ -86,6 +88,9 @@ impl Victim {
     /// Returns a segment: mostly one that a boot scans.
     pub(crate) fn any_segment(&self, random: &mut Random) -> String {
         let segments = self.segments();
+        if self.only_last {
+            return self.last_segment();
+        }
         let point = self.recovery_point.unwrap_or(0);
         let scanned = segments
             .iter()
