@@ -78,8 +78,9 @@ fn here(window: &[u8], position: u64, len: u64) -> Here {
             frame,
             header: None,
         },
-        Ok(frame) if frame.size < HEADER_LEN as u64 => Here::Fatal(format!(
-            "a batch of {} bytes at position {position}, shorter than its header",
+        // A batch that claims less than a header still has one: Kafka reads it where it must lie.
+        Ok(frame) if remaining < HEADER_LEN as u64 => Here::Fatal(format!(
+            "the file ends in the header of a batch of {} bytes at position {position}",
             frame.size
         )),
         Ok(frame) => match BatchHeader::decode(window) {
