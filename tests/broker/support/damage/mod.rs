@@ -132,9 +132,10 @@ pub(crate) fn number(base: &str) -> i64 {
     base.parse().unwrap()
 }
 
-/// Returns the name of the file with `offset`, without its suffix.
+/// Returns the name of the file with `offset`, without its suffix; Kafka does not count a sign as a digit.
 pub(crate) fn name(offset: i64) -> String {
-    format!("{offset:020}")
+    let sign = if offset < 0 { "-" } else { "" };
+    format!("{sign}{:020}", offset.unsigned_abs())
 }
 
 /// Returns the name of `path` without its folder.
