@@ -96,6 +96,7 @@ impl<'a> LogApply<'a> {
                 path: &path,
                 stamp,
                 from,
+                in_place: matches!(step.action, StepAction::SetLen { .. }),
             };
             let kept = shared.quarantine.keep(cut)?;
             self.kept.insert(step.file.clone(), kept);

@@ -62,6 +62,7 @@ fn write_checkpoint(
                 path: &path,
                 stamp: &stamp,
                 from: 0,
+                in_place: false,
             })?;
         }
         Err(error) if error.is_not_found() => {}

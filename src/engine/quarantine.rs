@@ -22,6 +22,8 @@ pub(super) struct Cut<'a> {
     pub(super) stamp: &'a FileStamp,
     /// The first byte that goes; 0 for the whole file.
     pub(super) from: u64,
+    /// Whether the file itself is cut: a second name of it would be cut as well.
+    pub(super) in_place: bool,
 }
 
 /// Where cut bytes are, and what they are.
@@ -74,7 +76,7 @@ impl QuarantineDir<'_> {
     /// Links a whole file, or copies; says whether it linked.
     fn take(&self, cut: Cut<'_>, len: u64, target: &Path) -> Result<bool, DiskError> {
         // Another file system, or one without links, is told by the error.
-        if cut.from == 0 && self.storage.link(cut.path, target).is_ok() {
+        if !cut.in_place && cut.from == 0 && self.storage.link(cut.path, target).is_ok() {
             return Ok(true);
         }
         let half = with_suffix(target, OWN_SUFFIX);
@@ -154,6 +156,7 @@ mod tests {
             path: &path,
             stamp: &stamp,
             from,
+            in_place: from > 0,
         };
         let tail = quarantine.keep(cut(5)).unwrap();
         assert_eq!(

@@ -114,7 +114,7 @@ fn kept(plan: &PartitionPlan) -> impl Iterator<Item = (u64, bool)> {
         .filter(|step| step.quarantine == Quarantine::Keep)
         .filter_map(|step| match &step.action {
             StepAction::Remove { len } => Some((*len, true)),
-            StepAction::SetLen { from, to } => Some((from.saturating_sub(*to), *to == 0)),
+            StepAction::SetLen { from, to } => Some((from.saturating_sub(*to), false)),
             StepAction::Write { replaces, .. } => replaces.map(|len| (len, true)),
             StepAction::Rename { .. } => None,
         })

@@ -84,6 +84,22 @@ fn a_torn_log_is_cut_kept_and_handed_over() {
 }
 
 #[test]
+fn a_log_that_is_emptied_is_kept_whole() {
+    let tree = Tree::t4_unflushed();
+    tree.edit(&tree.t0(0, "log"), |bytes| bytes[300] ^= 1);
+    let bad = std::fs::read(tree.t0(0, "log")).unwrap();
+    let state = tree.path("state");
+    let plan = stored(
+        &state,
+        with_quarantine(&tree, &tree.path("d1"), HandOver::Verify),
+    );
+    assert_eq!(apply(&RealStorage, &state, &plan), JobOutcome::Done);
+    assert_eq!(std::fs::metadata(tree.t0(0, "log")).unwrap().len(), 0);
+    let kept = contents(&tree.path("quarantine"));
+    assert!(kept.values().any(|bytes| *bytes == bad));
+}
+
+#[test]
 fn hand_over_none_writes_neither_checkpoint_nor_marker() {
     let tree = torn();
     let state = tree.path("state");
