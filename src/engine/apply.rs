@@ -11,7 +11,7 @@ use super::apply_log::{ApplyShared, LogApply, LogFailure};
 use super::audit::{Audit, LogAct};
 use super::context::JobContext;
 use super::crew::Work;
-use super::dir_plan::is_left;
+use super::dir_plan::is_unread;
 use super::hand_over::{hand_over, remove_marker};
 use super::job_spec::JobSpec;
 use super::plan_job::panic_text;
@@ -21,7 +21,7 @@ use super::quarantine::QuarantineDir;
 use super::volumes::threads_or_default;
 use super::{JobEvent, JobOutcome, LogState, Phase};
 use crate::disk::Storage;
-use crate::plan::{LogDirPlan, PartitionPlan, RecoveryPlan};
+use crate::plan::{HandOver, LogDirPlan, PartitionPlan, RecoveryPlan};
 
 /// Applies a stored plan in this process; for the process of a job, and for tests.
 ///
@@ -231,16 +231,21 @@ impl<'a> ApplyJob<'a> {
         Ok(())
     }
 
+    /// Returns how many logs that were asked for stay as they are; a log dir that could not be listed counts as one.
     fn left(&self) -> u64 {
         let plan = self.plan();
-        let logs = plan.partitions().filter(|plan| is_left(plan)).count();
-        // A dir that could not be listed has no stamps and no logs, and is left as a whole.
-        let dirs = plan
-            .log_dirs
-            .iter()
-            .filter(|dir| is_failed_dir(dir))
-            .count();
-        (logs + dirs) as u64
+        let in_dir = |dir: &LogDirPlan| {
+            if is_failed_dir(dir) {
+                return 1;
+            }
+            // Asked for a clean hand-over, a log that nobody selected stands in its way.
+            let falls_short =
+                plan.hand_over == HandOver::Clean && dir.hand_over == HandOver::Verify;
+            let logs = dir.partitions.iter();
+            let left = logs.filter(|log| log.verdict.is_left() || falls_short && is_unread(log));
+            left.count()
+        };
+        plan.log_dirs.iter().map(in_dir).sum::<usize>() as u64
     }
 
     fn tell_state(&self, dir: &LogDirPlan, plan: &PartitionPlan, state: LogState) {

@@ -58,15 +58,15 @@ pub(super) fn failed_dir_plan(path: std::path::PathBuf, finding: Finding) -> Log
     }
 }
 
-/// Says whether a boot finds this log where the plan puts it; the metadata log needs no plan.
-pub(super) fn is_left(plan: &PartitionPlan) -> bool {
+/// Says whether a boot must read this log: the plan does not bring it to its end. The metadata log needs no plan.
+pub(super) fn is_unread(plan: &PartitionPlan) -> bool {
     !plan.verdict.reaches_end() && !DirName::parse(&plan.dir_name).is_cluster_metadata()
 }
 
 /// A log that stays as it is must be read by the next boot, so no marker may say otherwise.
 fn hand_over(asked: HandOver, partitions: &[PartitionPlan]) -> HandOver {
     match asked {
-        HandOver::Clean if partitions.iter().any(is_left) => HandOver::Verify,
+        HandOver::Clean if partitions.iter().any(is_unread) => HandOver::Verify,
         asked => asked,
     }
 }

@@ -86,6 +86,15 @@ impl Verdict {
         }
     }
 
+    /// Says whether the log was asked for and stays as it is, although a boot would not leave it so.
+    pub fn is_left(&self) -> bool {
+        match self {
+            Self::Nothing | Self::Recover | Self::Skipped { .. } => false,
+            Self::Ask(ask) => !ask.accepted,
+            Self::Refused { .. } | Self::NotSupportedYet { .. } | Self::Unreadable { .. } => true,
+        }
+    }
+
     /// Says whether the log ends where a boot would leave it once its steps ran.
     pub fn reaches_end(&self) -> bool {
         matches!(self, Self::Nothing) || self.is_applied()

@@ -6,7 +6,7 @@ use std::path::Path;
 use krescue::disk::{LogDirLock, RealStorage};
 use krescue::engine::{AUDIT_FILE, JobOutcome, LikeKafka, PlanSpec};
 use krescue::plan::HandOver;
-use krescue::terms::{KafkaVersion, Timestamp};
+use krescue::terms::{KafkaVersion, Timestamp, TopicPartition};
 
 use crate::support::apply::{apply, contents, copy_tree, job_spec, stored};
 use crate::support::fixture::{BATCH, SEGMENT, Tree};
@@ -419,4 +419,27 @@ fn a_read_only_mount_is_refused() {
     let plan = stored(&state, spec(&mount.join("d1"), HandOver::Verify));
     let cause = refused(apply(&RealStorage, &state, &plan));
     assert!(cause.contains("ead-only"), "{cause}");
+}
+
+#[test]
+fn a_log_that_was_not_selected_is_not_left_behind() {
+    let tree = torn();
+    tree.add_partition("d1", "u-0", 1);
+    let state = tree.path("state");
+    let select = |name: &str| {
+        let mut spec = spec(&tree.path("d1"), HandOver::Verify);
+        spec.selection = Some([TopicPartition::new(name, 0)].into());
+        spec.like_kafka = LikeKafka::Never;
+        stored(&state, spec)
+    };
+    assert_eq!(apply(&RealStorage, &state, &select("t")), JobOutcome::Done);
+    // A later segment with a flipped bit: an ASK that was selected stays.
+    tree.add_partition("d1", "v-0", 2);
+    tree.edit(&tree.path("d1/v-0/00000000000000000000.log"), |bytes| {
+        bytes[300] ^= 1;
+    });
+    assert_eq!(
+        apply(&RealStorage, &state, &select("v")),
+        JobOutcome::DoneButLeft { left: 1 }
+    );
 }

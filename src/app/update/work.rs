@@ -173,8 +173,7 @@ fn on_work(state: &mut State, event: &JobEvent, effects: &mut Vec<Effect>) {
         quarantine: carried_out.and_then(|shown| shown.plan.quarantine.clone()),
         at: now,
     });
-    let did = state.world.ended.as_ref().and_then(|ended| ended.did);
-    let (level, text) = outcome_line(outcome, did.as_ref());
+    let (level, text) = outcome_line(outcome);
     tell(state, effects, level, &text);
     if state.view.pending == Pending::Quit {
         effects.push(Effect::Quit);
@@ -199,20 +198,14 @@ fn on_work(state: &mut State, event: &JobEvent, effects: &mut Vec<Effect>) {
 }
 
 /// Returns how a job ended, as a sentence.
-pub(super) fn outcome_line(outcome: &JobOutcome, did: Option<&PlanSummary>) -> (Level, String) {
+pub(super) fn outcome_line(outcome: &JobOutcome) -> (Level, String) {
     match outcome {
-        // Logs that were not asked for are not left behind.
-        JobOutcome::DoneButLeft { .. } if did.is_some_and(|did| did.left() == 0) => (
-            Level::Note,
-            "done: each log that was asked for reached its planned end".to_owned(),
-        ),
         JobOutcome::Done => (
             Level::Note,
             "done: each log reached its planned end".to_owned(),
         ),
         JobOutcome::DoneButLeft { left } => {
-            let left = did.map_or(*left, PlanSummary::left);
-            let logs = text::plural(left, "log stays as it was", "logs stay as they were");
+            let logs = text::plural(*left, "log stays as it was", "logs stay as they were");
             (Level::Warn, format!("done, but {logs}"))
         }
         JobOutcome::Refused { cause } => {

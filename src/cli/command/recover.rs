@@ -192,10 +192,9 @@ impl Run<'_> {
                 .map(|threads| threads.value.get()),
         };
         let applied = apply(&request, stored, |line| self.progress_line(line))?;
-        // The job counts every log that a boot finds elsewhere than planned, those that were not selected too.
+        // The job knows nothing of a log dir that cannot be looked at.
         let exit = match applied.exit {
-            Exit::Ok | Exit::Findings if is_whole(look, &stored.plan) => Exit::Ok,
-            Exit::Ok => Exit::Findings,
+            Exit::Ok if !look.broken.is_empty() => Exit::Findings,
             exit => exit,
         };
         let plan = &stored.plan;
@@ -342,9 +341,7 @@ fn is_whole(look: &Look, plan: &RecoveryPlan) -> bool {
                 .any(|finding| finding.code == FindingCode::LogDir)
     };
     look.broken.is_empty()
-        && !plan
-            .partitions()
-            .any(|log| super::scan::is_left(&log.verdict))
+        && !plan.partitions().any(|log| log.verdict.is_left())
         && !plan
             .log_dirs
             .iter()

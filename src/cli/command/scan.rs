@@ -10,7 +10,7 @@ use crate::cli::report::{
 use crate::cli::target::Presence;
 use crate::cli::{CliError, Context, Exit};
 use crate::engine::Reading;
-use crate::plan::{RecoveryPlan, Verdict};
+use crate::plan::RecoveryPlan;
 
 /// Runs `scan`.
 pub(in crate::cli) fn scan(
@@ -86,7 +86,7 @@ fn finish(
             .chain(plan.log_dirs.iter().flat_map(|dir| &dir.findings))
             .chain(plan.partitions().flat_map(|log| &log.findings)),
     );
-    let exit = if found || plan.partitions().any(|log| is_left(&log.verdict)) {
+    let exit = if found || plan.partitions().any(|log| log.verdict.is_left()) {
         Exit::Findings
     } else {
         Exit::Ok
@@ -98,15 +98,4 @@ fn finish(
     };
     report.summary(plan, &summary)?;
     Ok(exit)
-}
-
-/// Says whether a log is one that `recover` would leave as it is.
-pub(super) fn is_left(verdict: &Verdict) -> bool {
-    match verdict {
-        Verdict::Nothing | Verdict::Recover | Verdict::Skipped { .. } => false,
-        Verdict::Ask(ask) => !ask.accepted,
-        Verdict::Refused { .. } | Verdict::NotSupportedYet { .. } | Verdict::Unreadable { .. } => {
-            true
-        }
-    }
 }
