@@ -33,6 +33,8 @@ pub enum DiskAction {
     Sync,
     /// Setting owner, mode or attributes.
     SetOwner,
+    /// Setting the modification time.
+    SetTime,
     /// Locking.
     Lock,
 }
@@ -52,6 +54,7 @@ impl fmt::Display for DiskAction {
             Self::Remove => "remove",
             Self::Sync => "sync",
             Self::SetOwner => "set owner and mode of",
+            Self::SetTime => "set the modification time of",
             Self::Lock => "lock",
         })
     }

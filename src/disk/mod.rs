@@ -23,6 +23,6 @@ pub use open_files::{Writer, writers_in};
 pub use ownership::Ownership;
 pub use pace::Pace;
 pub use segment_bytes::{ReadManner, SegmentBytes, WINDOW, WindowBuffer};
-pub use storage::{EntryKind, FileStat, Listed, ReadAt, RealStorage, Storage};
+pub use storage::{EntryKind, FileStat, Listed, Piece, ReadAt, RealStorage, Storage};
 pub use unpack::{UnpackError, unpack};
 pub use volume::{Volume, VolumeSpace};

@@ -57,6 +57,17 @@ pub struct Listed {
     pub stat: FileStat,
 }
 
+/// Bytes of one file that are copied into another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Piece {
+    /// Their position in the file that they are read from.
+    pub from: u64,
+    /// How many.
+    pub len: u64,
+    /// Their position in the file that they are written to.
+    pub to: u64,
+}
+
 /// An open file that is read by position.
 pub trait ReadAt: Send + Sync {
     /// Reads into `buffer` from `position` on; short at the file's end, or before a place that cannot be read.
@@ -67,6 +78,12 @@ pub trait ReadAt: Send + Sync {
 
     /// Tells the system that the file is read front to back.
     fn advise_sequential(&self) {}
+
+    /// Returns where the next bytes lie that are no hole, from `position` on; `None` if only a hole follows. A system that
+    /// does not tell holes apart says `position`.
+    fn next_data(&self, position: u64) -> io::Result<Option<u64>> {
+        Ok(Some(position))
+    }
 
     /// Says whether the page cache holds any of the range; `None` if the system cannot tell.
     fn is_cached(&self, _position: u64, _len: u64) -> Option<bool> {
@@ -89,6 +106,12 @@ pub trait Storage: Send + Sync {
     fn write_file(&self, path: &Path, bytes: &[u8], owner: &Ownership) -> Result<(), DiskError>;
     /// Creates a file with `len` bytes of `from` behind `position`, readable by its owner alone.
     fn copy_range(&self, from: &Path, position: u64, len: u64, to: &Path) -> Result<(), DiskError>;
+    /// Writes a piece of `from` into `to`, which is there and grows as needed.
+    fn copy_into(&self, from: &Path, piece: Piece, to: &Path) -> Result<(), DiskError>;
+    /// Gives a file to `owner`.
+    fn set_owner(&self, path: &Path, owner: &Ownership) -> Result<(), DiskError>;
+    /// Sets a file's modification time, in ns since 1970.
+    fn set_mtime(&self, path: &Path, mtime_ns: i64) -> Result<(), DiskError>;
     /// Cuts or grows a file.
     fn set_len(&self, path: &Path, len: u64) -> Result<(), DiskError>;
     /// Renames within a file system; replaces what has the new name.
@@ -161,34 +184,50 @@ impl Storage for RealStorage {
     }
 
     fn copy_range(&self, from: &Path, position: u64, len: u64, to: &Path) -> Result<(), DiskError> {
-        let source = open_plain(from).map_err(DiskError::of(DiskAction::Open, from))?;
-        let mut target = OpenOptions::new()
+        let target = OpenOptions::new()
             .write(true)
             .create(true)
             .truncate(true)
             .mode(0o600)
             .open(to)
             .map_err(DiskError::of(DiskAction::Create, to))?;
-        let mut buffer = vec![0_u8; 1 << 20];
-        let end = position.saturating_add(len);
-        let mut at = position;
-        while at < end {
-            let window = usize::try_from(end - at)
-                .unwrap_or(usize::MAX)
-                .min(buffer.len());
-            let window = buffer.get_mut(..window).unwrap_or_default();
-            let read = read_full(&source, window, at)
-                .map_err(|error| DiskError::new(DiskAction::Read, from, error).at(at))?;
-            if read == 0 {
-                let error = io::Error::from(io::ErrorKind::UnexpectedEof);
-                return Err(DiskError::new(DiskAction::Read, from, error).at(at));
-            }
-            target
-                .write_all(window.get(..read).unwrap_or_default())
-                .map_err(DiskError::of(DiskAction::Write, to))?;
-            at += read as u64;
-        }
-        Ok(())
+        let piece = Piece {
+            from: position,
+            len,
+            to: 0,
+        };
+        copy_piece(from, piece, &target, to)
+    }
+
+    fn copy_into(&self, from: &Path, piece: Piece, to: &Path) -> Result<(), DiskError> {
+        let target = OpenOptions::new()
+            .write(true)
+            .open(to)
+            .map_err(DiskError::of(DiskAction::Open, to))?;
+        copy_piece(from, piece, &target, to)
+    }
+
+    fn set_owner(&self, path: &Path, owner: &Ownership) -> Result<(), DiskError> {
+        File::open(path)
+            .and_then(|file| owner.apply(&file))
+            .map_err(DiskError::of(DiskAction::SetOwner, path))
+    }
+
+    fn set_mtime(&self, path: &Path, mtime_ns: i64) -> Result<(), DiskError> {
+        let time = rustix::fs::Timespec {
+            tv_sec: mtime_ns.div_euclid(1_000_000_000),
+            tv_nsec: mtime_ns.rem_euclid(1_000_000_000),
+        };
+        let times = rustix::fs::Timestamps {
+            last_access: rustix::fs::Timespec {
+                tv_sec: 0,
+                tv_nsec: rustix::fs::UTIME_OMIT,
+            },
+            last_modification: time,
+        };
+        File::open(path)
+            .and_then(|file| Ok(rustix::fs::futimens(file.as_fd(), &times)?))
+            .map_err(DiskError::of(DiskAction::SetTime, path))
     }
 
     fn set_len(&self, path: &Path, len: u64) -> Result<(), DiskError> {
@@ -239,6 +278,33 @@ impl Storage for RealStorage {
     }
 }
 
+/// Copies bytes of a plain file into an open one.
+fn copy_piece(from: &Path, piece: Piece, target: &File, to: &Path) -> Result<(), DiskError> {
+    let source = open_plain(from).map_err(DiskError::of(DiskAction::Open, from))?;
+    let mut buffer = vec![0_u8; 1 << 20];
+    let mut done = 0;
+    while done < piece.len {
+        let window = usize::try_from(piece.len - done)
+            .unwrap_or(usize::MAX)
+            .min(buffer.len());
+        let window = buffer.get_mut(..window).unwrap_or_default();
+        let at = piece.from.saturating_add(done);
+        let read = read_full(&source, window, at)
+            .map_err(|error| DiskError::new(DiskAction::Read, from, error).at(at))?;
+        if read == 0 {
+            let error = io::Error::from(io::ErrorKind::UnexpectedEof);
+            return Err(DiskError::new(DiskAction::Read, from, error).at(at));
+        }
+        let bytes = window.get(..read).unwrap_or_default();
+        let at = piece.to.saturating_add(done);
+        target
+            .write_all_at(bytes, at)
+            .map_err(|error| DiskError::new(DiskAction::Write, to, error).at(at))?;
+        done += read as u64;
+    }
+    Ok(())
+}
+
 impl ReadAt for File {
     fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
         read_full(self, buffer, position)
@@ -251,6 +317,15 @@ impl ReadAt for File {
     fn advise_sequential(&self) {
         // Advice may be ignored, and so may its error.
         let _ = rustix::fs::fadvise(self.as_fd(), 0, None, rustix::fs::Advice::Sequential);
+    }
+
+    fn next_data(&self, position: u64) -> io::Result<Option<u64>> {
+        match rustix::fs::seek(self.as_fd(), rustix::fs::SeekFrom::Data(position)) {
+            Ok(data) => Ok(Some(data)),
+            Err(rustix::io::Errno::NXIO) => Ok(None),
+            Err(rustix::io::Errno::INVAL) => Ok(Some(position)),
+            Err(error) => Err(error.into()),
+        }
     }
 
     fn is_cached(&self, position: u64, len: u64) -> Option<bool> {
@@ -319,5 +394,57 @@ fn file_stat(metadata: &std::fs::Metadata) -> FileStat {
         uid: metadata.uid(),
         gid: metadata.gid(),
         mode: metadata.mode() & 0o7777,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_piece_is_written_into_its_place_and_time_and_owner_are_set() {
+        let dir = tempfile::tempdir().unwrap();
+        let (from, to) = (dir.path().join("from"), dir.path().join("to"));
+        std::fs::write(&from, b"0123456789").unwrap();
+        std::fs::write(&to, b"abc").unwrap();
+        let piece = Piece {
+            from: 4,
+            len: 3,
+            to: 2,
+        };
+        RealStorage.copy_into(&from, piece, &to).unwrap();
+        assert_eq!(std::fs::read(&to).unwrap(), b"ab456");
+        let beyond = Piece { from: 8, ..piece };
+        assert!(RealStorage.copy_into(&from, beyond, &to).is_err());
+        assert!(
+            RealStorage
+                .copy_into(&from, piece, &dir.path().join("no"))
+                .is_err()
+        );
+        for mtime_ns in [1_796_033_700_123_456_789, -1] {
+            RealStorage.set_mtime(&to, mtime_ns).unwrap();
+            assert_eq!(RealStorage.stat(&to).unwrap().mtime_ns, mtime_ns);
+        }
+        let owner = Ownership {
+            mode: 0o640,
+            ..Ownership::of(&from).unwrap()
+        };
+        RealStorage.set_owner(&to, &owner).unwrap();
+        assert_eq!(RealStorage.stat(&to).unwrap().mode, 0o640);
+    }
+
+    #[test]
+    fn a_hole_at_the_end_is_told_from_bytes() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("index");
+        std::fs::write(&path, [7; 100]).unwrap();
+        RealStorage.set_len(&path, 10 << 20).unwrap();
+        let file = RealStorage.open(&path).unwrap();
+        assert_eq!(file.next_data(0).unwrap(), Some(0));
+        // A file system without holes says that bytes follow, which is as good.
+        assert!(matches!(
+            file.next_data(1 << 20).unwrap(),
+            None | Some(1_048_576)
+        ));
     }
 }

@@ -367,7 +367,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::disk::{DiskError, FileStat, Listed, Ownership, ReadAt};
+    use crate::disk::{DiskError, FileStat, Listed, Ownership, Piece, ReadAt};
     use crate::terms::{KafkaVersion, Timestamp};
 
     /// What a read of a log meets.
@@ -425,6 +425,15 @@ mod tests {
         }
         fn copy_range(&self, _: &Path, _: u64, _: u64, to: &Path) -> Result<(), DiskError> {
             read_only(to)
+        }
+        fn copy_into(&self, _: &Path, _: Piece, to: &Path) -> Result<(), DiskError> {
+            read_only(to)
+        }
+        fn set_owner(&self, path: &Path, _: &Ownership) -> Result<(), DiskError> {
+            read_only(path)
+        }
+        fn set_mtime(&self, path: &Path, _: i64) -> Result<(), DiskError> {
+            read_only(path)
         }
         fn set_len(&self, path: &Path, _: u64) -> Result<(), DiskError> {
             read_only(path)

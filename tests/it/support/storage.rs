@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use krescue::disk::{
-    DiskAction, DiskError, FileStat, Listed, Ownership, ReadAt, RealStorage, Storage,
+    DiskAction, DiskError, FileStat, Listed, Ownership, Piece, ReadAt, RealStorage, Storage,
 };
 
 /// The real files, until so many changes were made: then every further one fails, as after SIGKILL.
@@ -64,6 +64,21 @@ impl Storage for StoppingStorage {
     fn copy_range(&self, from: &Path, position: u64, len: u64, to: &Path) -> Result<(), DiskError> {
         self.change(to)?;
         RealStorage.copy_range(from, position, len, to)
+    }
+
+    fn copy_into(&self, from: &Path, piece: Piece, to: &Path) -> Result<(), DiskError> {
+        self.change(to)?;
+        RealStorage.copy_into(from, piece, to)
+    }
+
+    fn set_owner(&self, path: &Path, owner: &Ownership) -> Result<(), DiskError> {
+        self.change(path)?;
+        RealStorage.set_owner(path, owner)
+    }
+
+    fn set_mtime(&self, path: &Path, mtime_ns: i64) -> Result<(), DiskError> {
+        self.change(path)?;
+        RealStorage.set_mtime(path, mtime_ns)
     }
 
     fn set_len(&self, path: &Path, len: u64) -> Result<(), DiskError> {
