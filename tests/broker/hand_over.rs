@@ -14,7 +14,7 @@ use crate::support::kafka::{Kafka, run};
 use crate::support::krescue::Target;
 use crate::support::process::Process;
 use crate::support::random::Random;
-use crate::support::source::{SETTINGS, Source};
+use crate::support::source::{SETTINGS, Source, now_ms};
 use crate::support::tree;
 
 #[test]
@@ -110,7 +110,7 @@ fn clean(version: &str) {
 }
 
 /// Damages the ends of about half of the partitions, but internal ones; returns what was done by partition.
-fn cut_tails(folder: &Path) -> BTreeMap<String, Vec<String>> {
+pub(crate) fn cut_tails(folder: &Path) -> BTreeMap<String, Vec<String>> {
     let mut random = Random::new(5);
     let mut done = BTreeMap::new();
     for dir in ["data1", "data2"] {
@@ -344,9 +344,4 @@ fn identities(node: &Path) -> Vec<String> {
         );
     }
     lines
-}
-
-fn now_ms() -> i64 {
-    let since = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap();
-    i64::try_from(since.as_millis()).unwrap()
 }

@@ -18,6 +18,7 @@
     reason = "a test fails by panicking, and tells what it counted"
 )]
 
+mod cluster;
 mod demo;
 mod fidelity;
 mod hand_over;

@@ -68,10 +68,14 @@ public final class ReadAll {
     }
 
     private static long checksum(ConsumerRecord<byte[], byte[]> record) {
+        return checksum(record.key(), record.value(), record.headers());
+    }
+
+    static long checksum(byte[] key, byte[] value, Iterable<Header> headers) {
         CRC32 crc = new CRC32();
-        add(crc, record.key());
-        add(crc, record.value());
-        for (Header header : record.headers()) {
+        add(crc, key);
+        add(crc, value);
+        for (Header header : headers) {
             add(crc, header.key().getBytes(StandardCharsets.UTF_8));
             add(crc, header.value());
         }

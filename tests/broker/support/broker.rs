@@ -19,9 +19,38 @@ pub(crate) const PATIENCE: Duration = Duration::from_mins(5);
 pub(crate) struct Broker {
     kafka: Arc<Kafka>,
     folder: PathBuf,
-    port: u16,
+    seat: Seat,
     process: Option<Process>,
     starts: u32,
+}
+
+/// Where a broker sits among those of its cluster, each of which is a controller too.
+#[derive(Debug, Clone)]
+pub(crate) struct Seat {
+    pub(crate) id: u32,
+    port: u16,
+    controller: u16,
+    /// `controller.quorum.voters`.
+    voters: String,
+}
+
+impl Seat {
+    /// Returns `count` seats of one cluster, on ports that are free now.
+    pub(crate) fn of_cluster(count: u32) -> Vec<Self> {
+        let ports = free_ports(2 * count);
+        let of = |id: u32| (ports[2 * id as usize - 2], ports[2 * id as usize - 1]);
+        let voters: Vec<_> = (1..=count)
+            .map(|id| format!("{id}@127.0.0.1:{}", of(id).1))
+            .collect();
+        (1..=count)
+            .map(|id| Self {
+                id,
+                port: of(id).0,
+                controller: of(id).1,
+                voters: voters.join(","),
+            })
+            .collect()
+    }
 }
 
 impl Broker {
@@ -29,24 +58,38 @@ impl Broker {
     pub(crate) fn create(kafka: Arc<Kafka>, folder: &Path, settings: &[&str]) -> Self {
         fs::create_dir_all(folder).unwrap();
         let broker = Self::at(kafka, folder, settings);
-        let mut format = broker.kafka.java("256m", "kafka.tools.StorageTool");
+        broker.format(&[]);
+        broker
+    }
+
+    /// Formats its log dirs, with further `arguments` for Kafka's storage tool.
+    pub(crate) fn format(&self, arguments: &[&str]) {
+        let mut format = self.kafka.java("256m", "kafka.tools.StorageTool");
         format
             .args(["format", "-t", "MkU3OEVBNTcwNTJENDM2Qg", "-c"])
-            .arg(broker.properties());
+            .arg(self.properties())
+            .args(arguments);
         run(&mut format, "formatting the log dirs");
-        broker
     }
 
     /// Takes the log dirs that lie in `folder`, with `server.properties` written anew for ports that are free now.
     pub(crate) fn at(kafka: Arc<Kafka>, folder: &Path, settings: &[&str]) -> Self {
-        let (port, controller) = free_ports();
+        Self::seated(kafka, folder, Seat::of_cluster(1).remove(0), settings)
+    }
+
+    /// Takes the log dirs that lie in `folder` for the broker of `seat`, with `server.properties` written anew.
+    pub(crate) fn seated(kafka: Arc<Kafka>, folder: &Path, seat: Seat, settings: &[&str]) -> Self {
         let text = format!(
-            "process.roles=broker,controller\nnode.id=1\ncontroller.quorum.voters=1@127.0.0.1:{controller}\n\
+            "process.roles=broker,controller\nnode.id={id}\ncontroller.quorum.voters={voters}\n\
              listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}\n\
              advertised.listeners=PLAINTEXT://127.0.0.1:{port}\ncontroller.listener.names=CONTROLLER\n\
              listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT\nlog.dirs={folder}/data1,{folder}/data2\n\
              offsets.topic.replication.factor=1\ntransaction.state.log.replication.factor=1\ntransaction.state.log.min.isr=1\n\
              group.initial.rebalance.delay.ms=0\n{settings}\n",
+            id = seat.id,
+            voters = seat.voters,
+            port = seat.port,
+            controller = seat.controller,
             folder = folder.display(),
             settings = settings.join("\n"),
         );
@@ -54,7 +97,7 @@ impl Broker {
         Self {
             kafka,
             folder: folder.to_owned(),
-            port,
+            seat,
             process: None,
             starts: 0,
         }
@@ -67,18 +110,33 @@ impl Broker {
 
     /// Returns where clients connect.
     pub(crate) fn bootstrap(&self) -> String {
-        format!("127.0.0.1:{}", self.port)
+        format!("127.0.0.1:{}", self.seat.port)
+    }
+
+    /// Returns its folder.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// Starts it and waits until it serves.
     pub(crate) fn start(&mut self) {
+        self.launch();
+        self.wait_until_up();
+    }
+
+    /// Starts it; it may have to wait for others of its cluster.
+    pub(crate) fn launch(&mut self) {
         self.starts += 1;
         let log = self.folder.join(format!("server-{}.log", self.starts));
         let mut command = self.kafka.attached("512m", "kafka.Kafka");
         command.arg(self.properties());
-        let mut process = Process::spawn(&mut command, &log);
+        self.process = Some(Process::spawn(&mut command, &log));
+    }
+
+    /// Waits until it serves.
+    pub(crate) fn wait_until_up(&mut self) {
+        let process = self.process.as_mut().unwrap();
         process.wait_for("Kafka Server started", PATIENCE);
-        self.process = Some(process);
     }
 
     /// Returns what it has logged since its last start.
@@ -110,9 +168,13 @@ impl Broker {
     }
 }
 
-/// Returns two ports that nobody listens on now.
-fn free_ports() -> (u16, u16) {
-    let bound = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
-    let [first, second] = bound.map(|listener| listener.local_addr().unwrap().port());
-    (first, second)
+/// Returns `count` ports that nobody listens on now.
+fn free_ports(count: u32) -> Vec<u16> {
+    let bound: Vec<_> = (0..count)
+        .map(|_| TcpListener::bind("127.0.0.1:0").unwrap())
+        .collect();
+    bound
+        .iter()
+        .map(|listener| listener.local_addr().unwrap().port())
+        .collect()
 }

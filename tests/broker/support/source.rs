@@ -159,7 +159,8 @@ impl Source {
     }
 }
 
-fn now_ms() -> i64 {
+/// Returns the time in ms.
+pub(crate) fn now_ms() -> i64 {
     let since = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap();
     i64::try_from(since.as_millis()).unwrap()
 }

@@ -1,0 +1,225 @@
+//! Three brokers that die one after the other and are handed over clean: who leads, who is in sync, what is served.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::hand_over::cut_tails;
+use crate::loading::work_folder;
+use crate::support::broker::{Broker, PATIENCE, Seat};
+use crate::support::kafka::{Kafka, run};
+use crate::support::krescue::Target;
+use crate::support::process::Process;
+use crate::support::source::now_ms;
+use crate::support::tree;
+
+#[test]
+fn three_brokers_handed_over_clean_lose_no_acknowledged_record_3_9_1() {
+    survive("3.9.1", "no-elr", &[]);
+}
+
+#[test]
+fn three_brokers_handed_over_clean_lose_no_acknowledged_record_4_4_0_with_elr() {
+    survive("4.4.0", "elr", &["--feature", ELR_ON]);
+}
+
+#[test]
+fn three_brokers_handed_over_clean_lose_no_acknowledged_record_4_4_0_without_elr() {
+    survive("4.4.0", "no-elr", &["--feature", ELR_OFF]);
+}
+
+const ELR_ON: &str = "eligible.leader.replicas.version=1";
+const ELR_OFF: &str = "eligible.leader.replicas.version=0";
+const TOPICS: &str = "3";
+const PARTITIONS: &str = "4";
+
+/// A follower is found dead soon, and a broker waits for no one else at its end.
+const SETTINGS: [&str; 5] = [
+    "broker.session.timeout.ms=3000",
+    "broker.heartbeat.interval.ms=500",
+    "replica.lag.time.max.ms=3000",
+    "log.segment.bytes=1048576",
+    "num.recovery.threads.per.data.dir=2",
+];
+
+/// Broker 2 dies and loses what its disk had not yet; the others go on, then die at once. All are recovered and booted.
+fn survive(version: &str, name: &str, format: &[&str]) {
+    let kafka = Kafka::resolve(version);
+    let folder = work_folder(&format!("cluster-{version}-{name}"));
+    let crashed = folder.join("crashed");
+    let mut brokers = seat(&kafka, &crashed);
+    for broker in &brokers {
+        broker.format(format);
+    }
+    boot(&mut brokers);
+    let acknowledged = folder.join("acknowledged");
+    let mut command = kafka.attached("256m", "Acknowledged");
+    command
+        .arg(bootstrap(&brokers))
+        .arg(&acknowledged)
+        .args([TOPICS, PARTITIONS]);
+    let mut producer = Process::spawn(&mut command, &folder.join("producer.log"));
+    producer.wait_for("READY", PATIENCE);
+    brokers[1].kill();
+    replicas(&kafka, &brokers, "1,3");
+    let (begin, before) = (Instant::now(), lines(&acknowledged).len());
+    while lines(&acknowledged).len() < before + 2000 {
+        assert!(begin.elapsed() < PATIENCE, "the producer stands still");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    producer.stop(nix::sys::signal::Signal::SIGKILL);
+    brokers[0].kill();
+    brokers[2].kill();
+    let damaged = cut_tails(brokers[1].folder());
+    assert!(!damaged.is_empty());
+    let now = now_ms();
+
+    let mut seen = BTreeMap::new();
+    for side in ["kafka", "krescue"] {
+        let side_folder = folder.join(side);
+        tree::copy(&crashed, &side_folder);
+        let mut brokers = seat(&kafka, &side_folder);
+        if side == "krescue" {
+            for broker in &brokers {
+                let target = Target {
+                    folder: broker.folder(),
+                    version,
+                    now,
+                };
+                let answer = target.recover("clean");
+                assert_eq!(answer.exit, 0, "{}", answer.tail());
+            }
+        }
+        boot(&mut brokers);
+        let states = replicas(&kafka, &brokers, "1,2,3");
+        if side == "krescue" {
+            for broker in &brokers {
+                nothing_recovered(&broker.output());
+            }
+        }
+        for state in &states {
+            assert_ne!(
+                state.leader, "2",
+                "{side}: {state:?} led by the one that had fallen behind"
+            );
+        }
+        let file = side_folder.join("records");
+        let mut read = kafka.java("256m", "ReadAll");
+        read.arg(bootstrap(&brokers)).arg(&file);
+        run(&mut read, "reading every record");
+        let served: BTreeSet<String> = lines(&file).into_iter().collect();
+        let expected = lines(&acknowledged);
+        let lost: Vec<_> = expected
+            .iter()
+            .filter(|line| !served.contains(*line))
+            .collect();
+        assert!(
+            lost.is_empty(),
+            "{side}: {} of {} acknowledged records are lost, first {:?}",
+            lost.len(),
+            expected.len(),
+            lost.first()
+        );
+        for broker in &mut brokers {
+            broker.kill();
+        }
+        let logs = [0, 1, 2].map(|at| batches(brokers[at].folder()));
+        assert_eq!(logs[0], logs[1], "{side}: brokers 1 and 2");
+        assert_eq!(logs[0], logs[2], "{side}: brokers 1 and 3");
+        seen.insert(side, (served, logs[0].len()));
+    }
+    assert_eq!(
+        seen["kafka"], seen["krescue"],
+        "what a plain boot serves as well"
+    );
+    eprintln!(
+        "{version}, {name}: {} records of {} partitions are served by three brokers after a clean hand-over, {} logs of one had lost their tail",
+        seen["krescue"].0.len(),
+        seen["krescue"].1,
+        damaged.len()
+    );
+    fs::remove_dir_all(&folder).unwrap();
+}
+
+/// Returns three brokers of one cluster, with the log dirs that lie in `folder`.
+fn seat(kafka: &Arc<Kafka>, folder: &Path) -> Vec<Broker> {
+    let seats = Seat::of_cluster(3);
+    let brokers = seats.into_iter().map(|seat| {
+        let folder = folder.join(format!("node{}", seat.id));
+        fs::create_dir_all(&folder).unwrap();
+        Broker::seated(Arc::clone(kafka), &folder, seat, &SETTINGS)
+    });
+    brokers.collect()
+}
+
+fn boot(brokers: &mut [Broker]) {
+    brokers.iter_mut().for_each(Broker::launch);
+    brokers.iter_mut().for_each(Broker::wait_until_up);
+}
+
+fn bootstrap(brokers: &[Broker]) -> String {
+    let all: Vec<_> = brokers.iter().map(Broker::bootstrap).collect();
+    all.join(",")
+}
+
+#[derive(Debug)]
+struct State {
+    leader: String,
+}
+
+/// Waits until each partition has a leader and just `in_sync`; returns how each was seen at first and is at the end.
+fn replicas(kafka: &Kafka, brokers: &[Broker], in_sync: &str) -> Vec<State> {
+    let file = brokers[0].folder().join("replicas");
+    let mut command = kafka.java("256m", "Replicas");
+    command.arg(bootstrap(brokers)).arg(in_sync).arg(&file);
+    run(&mut command, "waiting for the in-sync replicas");
+    let lines = lines(&file);
+    assert!(!lines.is_empty());
+    let states = lines.iter().map(|line| State {
+        leader: line.split(' ').nth(3).unwrap().to_owned(),
+    });
+    states.collect()
+}
+
+fn nothing_recovered(log: &str) {
+    let recovering: Vec<_> = log
+        .lines()
+        .filter(|line| line.contains("Recovering") && !line.contains("__cluster_metadata-0"))
+        .collect();
+    assert!(recovering.is_empty(), "{}", recovering.join("\n"));
+    assert!(log.contains("Skipping recovery of"), "{log}");
+}
+
+/// Returns the bytes of each replicated partition's segments, one after the other.
+fn batches(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut logs: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+    for dir in ["data1", "data2"] {
+        for entry in fs::read_dir(folder.join(dir)).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if !name.starts_with("replicated-") {
+                continue;
+            }
+            let mut segments: Vec<PathBuf> = fs::read_dir(&path)
+                .unwrap()
+                .map(|entry| entry.unwrap().path())
+                .filter(|file| file.extension().is_some_and(|suffix| suffix == "log"))
+                .collect();
+            segments.sort();
+            let log = logs.entry(name).or_default();
+            for segment in segments {
+                log.extend(fs::read(segment).unwrap());
+            }
+        }
+    }
+    logs
+}
+
+/// Returns the whole lines of a file, which another process may be writing.
+fn lines(file: &Path) -> Vec<String> {
+    let text = fs::read_to_string(file).unwrap_or_default();
+    let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
+    whole.lines().map(str::to_owned).collect()
+}
