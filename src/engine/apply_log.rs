@@ -52,7 +52,8 @@ pub(super) struct LogApply<'a> {
     log_dir: &'a Path,
     plan: &'a PartitionPlan,
     dir: PathBuf,
-    kept: HashMap<String, Kept>,
+    /// What was kept, by the number of its step.
+    kept: HashMap<usize, Kept>,
     /// Files that were written under krescue's own names and wait for their rename.
     written: Vec<PathBuf>,
 }
@@ -71,11 +72,11 @@ impl<'a> LogApply<'a> {
 
     /// Keeps what will go and writes what will come; the log stays as it is.
     pub(super) fn prepare(&mut self, shared: &ApplyShared<'_>) -> Result<(), LogFailure> {
-        for step in &self.plan.steps {
+        for (number, step) in self.plan.steps.iter().enumerate() {
             if shared.context.is_cancelled() {
                 return Err(LogFailure::Stopped);
             }
-            self.keep(shared, step)?;
+            self.keep(shared, number, step)?;
             if let StepAction::Write { content, .. } = &step.action {
                 self.write(shared, step, content)?;
             }
@@ -83,11 +84,16 @@ impl<'a> LogApply<'a> {
         Ok(())
     }
 
-    fn keep(&mut self, shared: &ApplyShared<'_>, step: &Step) -> Result<(), LogFailure> {
-        let from = match &step.action {
-            StepAction::SetLen { to, .. } => *to,
+    fn keep(
+        &mut self,
+        shared: &ApplyShared<'_>,
+        number: usize,
+        step: &Step,
+    ) -> Result<(), LogFailure> {
+        let (from, until) = match &step.action {
+            StepAction::SetLen { from, to } => (*to, Some(*from)),
             StepAction::Rename { .. } | StepAction::Write { replaces: None, .. } => return Ok(()),
-            StepAction::Remove { .. } | StepAction::Write { .. } => 0,
+            StepAction::Remove { .. } | StepAction::Write { .. } => (0, None),
         };
         let stamp = self.stamp(&step.file);
         if let (Quarantine::Keep, Some(stamp)) = (step.quarantine, stamp) {
@@ -96,10 +102,11 @@ impl<'a> LogApply<'a> {
                 path: &path,
                 stamp,
                 from,
+                until: until.unwrap_or(stamp.len),
                 in_place: matches!(step.action, StepAction::SetLen { .. }),
             };
             let kept = shared.quarantine.keep(cut)?;
-            self.kept.insert(step.file.clone(), kept);
+            self.kept.insert(number, kept);
         }
         Ok(())
     }
@@ -140,13 +147,13 @@ impl<'a> LogApply<'a> {
         check_partition(storage, &self.dir, &self.plan.stamps)
             .map_err(|error| LogFailure::Failed(error.sentence()))?;
         let mut names_changed = false;
-        for step in &self.plan.steps {
+        for (number, step) in self.plan.steps.iter().enumerate() {
             if shared.context.is_cancelled() {
                 return Err(LogFailure::Stopped);
             }
             self.step(storage, step, &mut names_changed)?;
             let (action, before, after) = action_lengths(&step.action);
-            let kept = self.kept.remove(&step.file);
+            let kept = self.kept.remove(&number);
             act.steps.push(StepAct {
                 file: &step.file,
                 action,

@@ -62,6 +62,7 @@ fn write_checkpoint(
                 path: &path,
                 stamp: &stamp,
                 from: 0,
+                until: stamp.len,
                 in_place: false,
             })?;
         }

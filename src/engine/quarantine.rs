@@ -20,10 +20,19 @@ pub(super) struct Cut<'a> {
     pub(super) path: &'a Path,
     /// Its state before.
     pub(super) stamp: &'a FileStamp,
-    /// The first byte that goes; 0 for the whole file.
+    /// The first byte that goes.
     pub(super) from: u64,
+    /// Behind the last byte that goes; a file that is cut in two steps loses its end in the first.
+    pub(super) until: u64,
     /// Whether the file itself is cut: a second name of it would be cut as well.
     pub(super) in_place: bool,
+}
+
+impl Cut<'_> {
+    /// Says whether the whole file goes.
+    fn is_whole(&self) -> bool {
+        self.from == 0 && self.until >= self.stamp.len
+    }
 }
 
 /// Where cut bytes are, and what they are.
@@ -52,7 +61,7 @@ impl QuarantineDir<'_> {
             });
         };
         let target = kept_path(root, cut);
-        let wanted = cut.stamp.len.saturating_sub(cut.from);
+        let wanted = cut.until.saturating_sub(cut.from);
         let there = self.storage.stat(&target);
         let linked = if there.is_ok_and(|stat| stat.len == wanted) {
             false
@@ -76,7 +85,7 @@ impl QuarantineDir<'_> {
     /// Links a whole file, or copies; says whether it linked.
     fn take(&self, cut: Cut<'_>, len: u64, target: &Path) -> Result<bool, DiskError> {
         // Another file system, or one without links, is told by the error.
-        if !cut.in_place && cut.from == 0 && self.storage.link(cut.path, target).is_ok() {
+        if !cut.in_place && cut.is_whole() && self.storage.link(cut.path, target).is_ok() {
             return Ok(true);
         }
         let half = with_suffix(target, OWN_SUFFIX);
@@ -91,9 +100,11 @@ impl QuarantineDir<'_> {
         let mut hash = Sha256::new();
         let mut buffer = vec![0; 256 << 10];
         let mut position = cut.from;
-        while position < cut.stamp.len {
+        while position < cut.until {
+            let left = usize::try_from(cut.until - position).unwrap_or(usize::MAX);
+            let size = left.min(buffer.len());
             let read = file
-                .read_at(&mut buffer, position)
+                .read_at(buffer.get_mut(..size).unwrap_or_default(), position)
                 .map_err(|error| DiskError::new(DiskAction::Read, cut.path, error).at(position))?;
             if read == 0 {
                 break;
@@ -116,9 +127,10 @@ fn kept_path(root: &Path, cut: Cut<'_>) -> PathBuf {
     }));
     let stamp = cut.stamp;
     let state = format!("{}~{}-{}", stamp.name, stamp.inode, stamp.mtime_ns);
-    path.push(match cut.from {
-        0 => state,
-        from => format!("{state}~{from}-{}", stamp.len),
+    path.push(if cut.is_whole() {
+        state
+    } else {
+        format!("{state}~{}-{}", cut.from, cut.until)
     });
     path
 }
@@ -156,6 +168,7 @@ mod tests {
             path: &path,
             stamp: &stamp,
             from,
+            until: stamp.len,
             in_place: from > 0,
         };
         let tail = quarantine.keep(cut(5)).unwrap();
@@ -165,6 +178,13 @@ mod tests {
         );
         assert_eq!(tail.sha256, Some(hex(&Sha256::digest(b"and bad"))));
         assert_eq!(quarantine.keep(cut(5)).unwrap(), tail);
+        let middle = Cut { until: 8, ..cut(5) };
+        let middle = quarantine.keep(middle).unwrap();
+        assert_eq!(
+            std::fs::read(middle.path.as_ref().unwrap()).unwrap(),
+            b"and"
+        );
+        assert_eq!(middle.sha256, Some(hex(&Sha256::digest(b"and"))));
         let whole = quarantine.keep(cut(0)).unwrap();
         let kept = RealStorage.stat(whole.path.as_ref().unwrap()).unwrap();
         assert_eq!(kept.inode, stat.inode);
