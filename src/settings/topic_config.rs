@@ -29,6 +29,7 @@ pub fn apply_overrides<'a>(
     overrides: impl IntoIterator<Item = (&'a str, &'a str)>,
 ) -> Result<LogConfig, (String, String)> {
     let mut config = base;
+    let (mut segment_bytes, mut internal_segment_bytes) = (None, None);
     for (key, value) in overrides {
         let value = value.trim();
         let number = |at_least: i32| match value.parse::<i32>() {
@@ -41,7 +42,8 @@ pub fn apply_overrides<'a>(
         match key {
             "index.interval.bytes" => config.index_interval_bytes = number(0)?,
             "segment.index.bytes" => config.segment_index_bytes = number(4)?,
-            "segment.bytes" => config.segment_bytes = number(14)?,
+            "segment.bytes" => segment_bytes = Some(number(14)?),
+            "internal.segment.bytes" => internal_segment_bytes = Some(number(1)?),
             "preallocate" => {
                 config.preallocate = match value.to_ascii_lowercase().as_str() {
                     "true" => true,
@@ -54,6 +56,9 @@ pub fn apply_overrides<'a>(
             }
             _ => {}
         }
+    }
+    if let Some(bytes) = internal_segment_bytes.or(segment_bytes) {
+        config.segment_bytes = bytes;
     }
     Ok(config)
 }
@@ -147,6 +152,23 @@ fn split_pairs(list: &str) -> Result<Overrides, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_internal_segment_size_wins_wherever_it_stands() {
+        for pairs in [
+            [
+                ("segment.bytes", "1048576"),
+                ("internal.segment.bytes", "20000"),
+            ],
+            [
+                ("internal.segment.bytes", "20000"),
+                ("segment.bytes", "1048576"),
+            ],
+        ] {
+            let config = apply_overrides(LogConfig::default(), pairs).unwrap();
+            assert_eq!(config.segment_bytes, 20_000);
+        }
+    }
 
     #[test]
     fn lines_of_ours_and_of_kafka_topics_sh_are_read() {
