@@ -15,6 +15,9 @@ mod frame;
 mod topic;
 
 pub use broker::{BrokerRegistrationChange, FencingChange, RegisterBroker};
-pub use control::{LeaderChange, SnapshotHeader, decode_leader_change, decode_snapshot_header};
+pub use control::{
+    LeaderChange, SnapshotHeader, Voter, decode_kraft_version, decode_leader_change,
+    decode_snapshot_header, decode_voters,
+};
 pub use frame::{MetadataRecord, RecordType, record_type_name};
 pub use topic::{ConfigRecord, PartitionChangeRecord, PartitionRecord, ResourceType};

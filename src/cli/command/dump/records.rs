@@ -7,7 +7,8 @@ use crate::format::Cursor;
 use crate::format::control_record::ControlType;
 use crate::format::legacy_message::LegacyMessage;
 use crate::format::metadata_record::{
-    MetadataRecord, ResourceType, decode_leader_change, decode_snapshot_header, record_type_name,
+    MetadataRecord, ResourceType, decode_kraft_version, decode_leader_change,
+    decode_snapshot_header, decode_voters, record_type_name,
 };
 use crate::format::record::{Record, Records, plain_records};
 use crate::format::record_batch::BatchHeader;
@@ -121,7 +122,15 @@ fn control_row(record: &Record<'_>) -> Result<Row, String> {
                 header.last_contained_log_timestamp,
             )
         }
-        _ => row,
+        ControlType::KRaftVersion => {
+            row.with("kraft_version", decode_kraft_version(value).map_err(fail)?)
+        }
+        ControlType::KRaftVoters => {
+            let voters = decode_voters(value).map_err(fail)?;
+            let voters: Vec<_> = voters.iter().map(ToString::to_string).collect();
+            row.with("voters", voters.join(", "))
+        }
+        ControlType::SnapshotFooter | ControlType::Unknown(_) => row,
     })
 }
 
