@@ -1,5 +1,6 @@
 //! A plan as the lines of its dialog: what changes first, what stays after it, what follows last.
 
+use crate::log::FindingCode;
 use crate::plan::{Class, HandOver, LogDirPlan, PartitionPlan, Verdict};
 
 use super::confirm::PlanSummary;
@@ -125,14 +126,22 @@ fn changes(lines: &mut Vec<PlanLine>, state: &State, shown: &ShownPlan, sum: &Pl
         let end = log
             .log_end_offset
             .map_or_else(|| "?".to_owned(), text::offset);
+        let acknowledged = ends_below_high_watermark(log);
+        let below = match log.high_watermark {
+            Some(mark) if acknowledged => {
+                format!(", BELOW the high watermark {}", text::offset(mark))
+            }
+            _ => String::new(),
+        };
         let text = format!(
-            "{} on {}: −{}{segments}, new end {end}{why}",
+            "{} on {}: −{}{segments}, new end {end}{below}{why}",
             log.dir_name,
             label_of(state, dir),
             text::bytes(bytes),
         );
         let tone = match log.verdict {
             Verdict::Ask(_) => Tone::Danger,
+            _ if acknowledged => Tone::Danger,
             _ => Tone::Warn,
         };
         lines.push(line(std::mem::take(&mut label), tone, text));
@@ -147,6 +156,12 @@ fn changes(lines: &mut Vec<PlanLine>, state: &State, shown: &ShownPlan, sum: &Pl
         );
         lines.push(line("rebuilds", Tone::Plain, text));
     }
+}
+
+/// Says whether acknowledged records are missing at the log's new end.
+fn ends_below_high_watermark(log: &PartitionPlan) -> bool {
+    let code = FindingCode::EndBelowHighWatermark;
+    log.findings.iter().any(|finding| finding.code == code)
 }
 
 fn loses(lines: &mut Vec<PlanLine>, class: Option<Class>, sum: &PlanSummary) {

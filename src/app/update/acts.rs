@@ -48,6 +48,10 @@ pub(super) fn on_act(state: &mut State, act: Act, effects: &mut Vec<Effect>) {
         Act::Stop => stop(state, effects),
         Act::Arm => match state.session.arm(state.now) {
             Ok(()) => {
+                // What was refused for want of it is no longer.
+                if let Some(Overlay::Plan(dialog)) = state.view.top_mut() {
+                    dialog.refused = None;
+                }
                 let text = "ARMED: a plan that you confirm now changes files";
                 tell(state, effects, Level::Warn, text);
             }

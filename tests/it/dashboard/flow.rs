@@ -5,7 +5,9 @@ use krescue::app::facts::Presence;
 use krescue::app::state::{Overlay, WorkKind};
 use krescue::app::{Effect, Event, PlanRequest, Scope};
 use krescue::engine::{JobEvent, JobOutcome};
+use krescue::log::{Finding, FindingCode, Severity};
 use krescue::plan::{HandOver, RecoveryPlan};
+use krescue::terms::Offset;
 
 use super::fixtures::*;
 use super::session::{Session, look, setup};
@@ -41,7 +43,13 @@ fn the_whole_way_from_listing_to_a_clean_boot() {
     assert!(matches!(session.state.view.top(), Some(Overlay::Plan(_))));
     session.type_keys("a");
     assert!(!prompt(&session), "a session that looks asks nothing");
-    session.type_keys(":arm\na");
+    assert!(session.screen(80, 24).contains("not now: LOOKING"));
+    session.type_keys(":arm\n");
+    assert!(
+        !session.screen(80, 24).contains("not now"),
+        "what was refused for want of arms no longer is"
+    );
+    session.type_keys("a");
     assert!(prompt(&session));
     session.later(600);
     session.take();
@@ -64,6 +72,25 @@ fn the_whole_way_from_listing_to_a_clean_boot() {
     let replan = PlanRequest::default();
     assert_eq!(session.take_acts(), [Effect::List, Effect::Plan(replan)]);
     assert!(session.state.world.plan.as_ref().unwrap().applied);
+}
+
+#[test]
+fn a_cut_below_the_high_watermark_is_named_in_the_plan() {
+    let mut plan = plan_of_cuts();
+    let logs = plan.log_dirs.iter_mut().flat_map(|dir| &mut dir.partitions);
+    let mut logs = logs.filter(|log| log.dir_name == "notifications-0");
+    let log = logs.next().unwrap();
+    log.log_end_offset = Some(Offset(3_990));
+    log.findings.push(Finding::new(
+        FindingCode::EndBelowHighWatermark,
+        Severity::Loss,
+        "10 acknowledged offsets are gone",
+    ));
+    let mut session = with_plan(plan);
+    session.type_keys(":plan\n");
+    let screen = session.screen(120, 32);
+    let named = "new end 3,990, BELOW the high watermark 4,000";
+    assert!(screen.contains(named), "{screen}");
 }
 
 #[test]
