@@ -19,7 +19,7 @@ pub struct Volume {
     pub source: String,
     /// Whether it is mounted read-only.
     pub read_only: bool,
-    /// Whether its disk turns; `None` where the system does not tell.
+    /// Whether its disk turns; `None` where the system does not tell, or a hypervisor tells.
     pub rotational: Option<bool>,
 }
 
@@ -106,19 +106,43 @@ impl VolumeSpace {
     }
 }
 
-/// Reads whether a block device turns; of a partition its disk tells.
+/// Reads whether a block device turns.
 fn rotational(numbers: &str) -> Option<bool> {
-    let device = Path::new("/sys/dev/block").join(numbers);
-    ["queue/rotational", "../queue/rotational"]
-        .iter()
-        .find_map(|file| std::fs::read_to_string(device.join(file)).ok())
-        .map(|text| text.trim() == "1")
+    turns(&Path::new("/sys/dev/block").join(numbers))
 }
 
 /// The same by the device's file, for file systems that hide their device's number (btrfs).
 fn rotational_source(source: &str) -> Option<bool> {
     let metadata = std::fs::metadata(source).ok()?;
     rotational(&device_numbers(metadata.rdev()))
+}
+
+/// Says whether the disk of a device in sysfs turns; of a partition its disk tells, of a volume made of others those do.
+fn turns(device: &Path) -> Option<bool> {
+    let real = std::fs::canonicalize(device).ok()?;
+    if is_hypervisors(&real) {
+        return None;
+    }
+    let below = std::fs::read_dir(real.join("slaves")).into_iter().flatten();
+    let below: Vec<Option<bool>> = below
+        .filter_map(|entry| Some(turns(&entry.ok()?.path())))
+        .collect();
+    if !below.is_empty() {
+        return below.into_iter().flatten().reduce(|one, other| one | other);
+    }
+    ["queue/rotational", "../queue/rotational"]
+        .iter()
+        .find_map(|file| std::fs::read_to_string(real.join(file)).ok())
+        .map(|text| text.trim() == "1")
+}
+
+/// Says whether a hypervisor made the disk: such a disk says that it turns, whatever lies behind it.
+fn is_hypervisors(device: &Path) -> bool {
+    const BUSES: [&str; 3] = ["virtio", "vbd-", "VMBUS"];
+    device
+        .iter()
+        .filter_map(|part| part.to_str())
+        .any(|part| BUSES.iter().any(|bus| part.starts_with(bus)))
 }
 
 fn device_numbers(device: u64) -> String {
@@ -139,5 +163,38 @@ mod tests {
         let space = VolumeSpace::of(dir.path()).unwrap();
         assert!(space.free <= space.total);
         assert!(Volume::of(&dir.path().join("missing")).is_err());
+    }
+
+    #[test]
+    fn a_disk_turns_if_it_says_so_and_no_hypervisor_made_it() {
+        let sys = tempfile::tempdir().unwrap();
+        let device = |path: &str, rotational: &str| {
+            let device = sys.path().join(path);
+            std::fs::create_dir_all(device.join("queue")).unwrap();
+            std::fs::write(device.join("queue/rotational"), rotational).unwrap();
+            device
+        };
+        let disk = device("pci0/ata1/block/sda", "1\n");
+        let flash = device("pci0/nvme/nvme0n1", "0\n");
+        let guest = device("pci0/virtio1/block/vda", "1\n");
+        let partition = disk.join("sda1");
+        std::fs::create_dir(&partition).unwrap();
+        assert_eq!(turns(&disk), Some(true));
+        assert_eq!(turns(&partition), Some(true));
+        assert_eq!(turns(&flash), Some(false));
+        assert_eq!(turns(&guest), None);
+        assert_eq!(turns(&sys.path().join("none")), None);
+        let of = |name: &str, parts: &[&PathBuf]| {
+            let volume = device(name, "1\n");
+            std::fs::create_dir(volume.join("slaves")).unwrap();
+            for part in parts {
+                let link = volume.join("slaves").join(part.file_name().unwrap());
+                std::os::unix::fs::symlink(part, link).unwrap();
+            }
+            turns(&volume)
+        };
+        assert_eq!(of("virtual/block/dm-0", &[&guest]), None);
+        assert_eq!(of("virtual/block/dm-1", &[&flash, &disk]), Some(true));
+        assert_eq!(of("virtual/block/dm-2", &[&flash]), Some(false));
     }
 }
