@@ -266,10 +266,7 @@ fn hands_over(lines: &mut Vec<PlanLine>, state: &State, shown: &ShownPlan) {
         lines.push(line("", Tone::Warn, text));
     }
     for dir in shown.plan.log_dirs.iter().filter(|dir| dir.removes_marker) {
-        let text = format!(
-            "{}: its clean marker is removed first",
-            label_of(state, dir)
-        );
+        let text = format!("{}: its clean marker is removed last", label_of(state, dir));
         lines.push(line("", Tone::Warn, text));
     }
 }

@@ -1,18 +1,18 @@
 //! Carries out a stored plan.
 //!
 //! In this order, over all its log dirs: check everything; keep what will go and write what will come, beside the old;
-//! sync; remove the markers of clean dirs; do the steps, logs in parallel; sync; hand over.
+//! sync; do the steps, logs in parallel, with a sync wherever their order matters; sync; hand over.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use super::apply_log::{ApplyShared, LogApply, LogFailure};
-use super::audit::{Audit, LogAct};
+use super::audit::Audit;
 use super::context::JobContext;
 use super::crew::Work;
 use super::dir_plan::is_unread;
-use super::hand_over::{hand_over, remove_marker};
+use super::hand_over::hand_over;
 use super::job_spec::JobSpec;
 use super::plan_job::panic_text;
 use super::plan_store::StoredPlan;
@@ -120,7 +120,11 @@ impl<'a> ApplyJob<'a> {
         let done = self.prepare_and_execute(&slots, ready);
         if done.is_err() {
             for (_, _, log) in &slots {
-                lock(log).clean_up(self.shared.storage);
+                let mut log = lock(log);
+                log.clean_up(self.shared.storage);
+                if !log.is_done() && !log.act().steps.is_empty() {
+                    self.audit.log(log.act())?;
+                }
             }
         }
         done?;
@@ -135,22 +139,28 @@ impl<'a> ApplyJob<'a> {
     }
 
     fn prepare_and_execute(&self, slots: &[LogSlot<'a>], ready: &Ready) -> Result<(), LogFailure> {
-        self.in_parallel(slots, ready, |_, log, _| log.prepare(&self.shared))?;
+        let mut waiting: Vec<&LogSlot<'a>> = slots.iter().collect();
+        self.in_parallel(&waiting, ready, |_, log, _| log.prepare(&self.shared))?;
         self.sync(ready)?;
-        for dir in self.plan().log_dirs.iter().filter(|dir| dir.removes_marker) {
-            remove_marker(self.shared.storage, &dir.path)?;
-        }
-        self.in_parallel(slots, ready, |dir, log, plan| {
-            self.tell_state(dir, plan, LogState::Applying);
-            let mut act = LogAct::new(&dir.path, plan);
-            let done = log.execute(&self.shared, &mut act);
-            if !act.steps.is_empty() {
-                self.audit.log(&act)?;
+        // One stage of every log, then one sync for all of them: a sync a log would cost thousands.
+        while !waiting.is_empty() {
+            self.in_parallel(&waiting, ready, |dir, log, plan| {
+                if log.act().steps.is_empty() {
+                    self.tell_state(dir, plan, LogState::Applying);
+                }
+                log.execute(&self.shared)?;
+                if log.is_done() {
+                    self.audit.log(log.act())?;
+                    self.tell_state(dir, plan, LogState::Done);
+                }
+                Ok(())
+            })?;
+            waiting.retain(|(_, _, log)| !lock(log).is_done());
+            if !waiting.is_empty() {
+                self.sync(ready)?;
             }
-            done?;
-            self.tell_state(dir, plan, LogState::Done);
-            Ok(())
-        })
+        }
+        Ok(())
     }
 
     /// Returns the logs that have steps, and tells of those that have none.
@@ -181,7 +191,7 @@ impl<'a> ApplyJob<'a> {
     /// Runs `work` on every log, a volume's logs on several workers; the first failure ends it.
     fn in_parallel(
         &self,
-        slots: &[LogSlot<'a>],
+        slots: &[&LogSlot<'a>],
         ready: &Ready,
         work: impl Fn(&'a LogDirPlan, &mut LogApply<'a>, &'a PartitionPlan) -> Result<(), LogFailure>
         + Sync,

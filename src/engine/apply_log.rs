@@ -1,8 +1,9 @@
 //! Carries out the steps of one log.
 //!
 //! First [`LogApply::prepare`] keeps what will go and writes new files under names of krescue's own, which Kafka
-//! ignores. Once that is durable, [`LogApply::execute`] does the steps in the plan's order: each is one system call, so
-//! that whatever kills krescue leaves a prefix of the steps.
+//! ignores. Once that is durable, [`LogApply::execute`] does the steps in the plan's order, stage by stage: each is one
+//! system call, so that whatever kills krescue leaves a prefix of the steps. The steps of a stage may become durable in
+//! any order; the caller syncs before the next stage, so that a power cut leaves no more than a kill does.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -56,6 +57,10 @@ pub(super) struct LogApply<'a> {
     kept: HashMap<usize, Kept>,
     /// Files that were written under krescue's own names and wait for their rename.
     written: Vec<PathBuf>,
+    /// The steps that wait, a stage each; the next stage is last.
+    stages: Vec<&'a [Step]>,
+    /// What was done so far.
+    act: LogAct<'a>,
 }
 
 impl<'a> LogApply<'a> {
@@ -67,7 +72,23 @@ impl<'a> LogApply<'a> {
             dir: log_dir.join(&plan.dir_name),
             kept: HashMap::new(),
             written: Vec::new(),
+            stages: plan
+                .steps
+                .chunk_by(|_, next| !next.after_sync)
+                .rev()
+                .collect(),
+            act: LogAct::new(log_dir, plan),
         }
+    }
+
+    /// Says whether all steps are done.
+    pub(super) fn is_done(&self) -> bool {
+        self.stages.is_empty()
+    }
+
+    /// Returns what was done.
+    pub(super) fn act(&self) -> &LogAct<'a> {
+        &self.act
     }
 
     /// Keeps what will go and writes what will come; the log stays as it is.
@@ -137,24 +158,21 @@ impl<'a> LogApply<'a> {
         Ok(owner)
     }
 
-    /// Does the steps; adds each to `act` once it is done.
-    pub(super) fn execute(
-        &mut self,
-        shared: &ApplyShared<'_>,
-        act: &mut LogAct<'a>,
-    ) -> Result<(), LogFailure> {
+    /// Does the steps of the next stage.
+    pub(super) fn execute(&mut self, shared: &ApplyShared<'_>) -> Result<(), LogFailure> {
         let storage = shared.storage;
-        check_partition(storage, &self.dir, &self.plan.stamps)
-            .map_err(|error| LogFailure::Failed(error.sentence()))?;
-        let mut names_changed = false;
-        for (number, step) in self.plan.steps.iter().enumerate() {
+        if self.act.steps.is_empty() {
+            check_partition(storage, &self.dir, &self.plan.stamps)
+                .map_err(|error| LogFailure::Failed(error.sentence()))?;
+        }
+        for step in self.stages.last().copied().unwrap_or_default() {
             if shared.context.is_cancelled() {
                 return Err(LogFailure::Stopped);
             }
-            self.step(storage, step, &mut names_changed)?;
+            self.step(storage, step)?;
             let (action, before, after) = action_lengths(&step.action);
-            let kept = self.kept.remove(&number);
-            act.steps.push(StepAct {
+            let kept = self.kept.remove(&self.act.steps.len());
+            self.act.steps.push(StepAct {
                 file: &step.file,
                 action,
                 before,
@@ -169,31 +187,17 @@ impl<'a> LogApply<'a> {
                 step: step.clone(),
             });
         }
+        self.stages.pop();
         Ok(())
     }
 
-    fn step(
-        &mut self,
-        storage: &dyn Storage,
-        step: &Step,
-        names_changed: &mut bool,
-    ) -> Result<(), LogFailure> {
+    fn step(&mut self, storage: &dyn Storage, step: &Step) -> Result<(), LogFailure> {
         let path = self.dir.join(&step.file);
         match &step.action {
             // A leftover of an earlier run whose name this run uses again.
             StepAction::Remove { .. } if self.written.contains(&path) => {}
-            StepAction::Remove { .. } => {
-                storage.remove(&path)?;
-                *names_changed = true;
-            }
-            StepAction::SetLen { to, .. } => {
-                // Were the cut durable before the removal of later segments, a boot would take the hole for sound.
-                if *names_changed && is_log(&step.file) {
-                    storage.sync_dir(&self.dir)?;
-                    *names_changed = false;
-                }
-                storage.set_len(&path, *to)?;
-            }
+            StepAction::Remove { .. } => storage.remove(&path)?,
+            StepAction::SetLen { to, .. } => storage.set_len(&path, *to)?,
             StepAction::Write { .. } => {
                 let half = with_suffix(&path, OWN_SUFFIX);
                 storage.rename(&half, &path)?;

@@ -10,8 +10,10 @@ use crate::format::file_name::{CLEAN_SHUTDOWN_MARKER, RECOVERY_POINT_CHECKPOINT}
 use crate::format::offset_checkpoint::OffsetCheckpoint;
 use crate::plan::{FileStamp, HandOver, LogDirPlan};
 
-/// Takes the marker of a clean stop away, durably, before the first step in its dir.
-pub(super) fn remove_marker(storage: &dyn Storage, log_dir: &Path) -> Result<(), DiskError> {
+/// Takes the marker of a clean stop away, durably.
+///
+/// Not before the steps are: they are those of a boot that finds it, and one that does not may cut more.
+fn remove_marker(storage: &dyn Storage, log_dir: &Path) -> Result<(), DiskError> {
     storage.remove(&log_dir.join(CLEAN_SHUTDOWN_MARKER))?;
     storage.sync_dir(log_dir)
 }
@@ -22,6 +24,10 @@ pub(super) fn hand_over(
     quarantine: QuarantineDir<'_>,
     plan: &LogDirPlan,
 ) -> Result<(), DiskError> {
+    remove_half(storage, &plan.path)?;
+    if plan.removes_marker && plan.hand_over != HandOver::Clean {
+        remove_marker(storage, &plan.path)?;
+    }
     if plan.hand_over == HandOver::None {
         return Ok(());
     }
@@ -41,6 +47,15 @@ pub(super) fn hand_over(
         storage.sync_dir(&plan.path)?;
     }
     Ok(())
+}
+
+/// Removes the half-written checkpoint of a run that was killed.
+fn remove_half(storage: &dyn Storage, log_dir: &Path) -> Result<(), DiskError> {
+    let half = with_suffix(&log_dir.join(RECOVERY_POINT_CHECKPOINT), OWN_SUFFIX);
+    match storage.stat(&half) {
+        Err(error) if error.is_not_found() => Ok(()),
+        _ => storage.remove(&half),
+    }
 }
 
 fn write_checkpoint(

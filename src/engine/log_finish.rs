@@ -82,6 +82,7 @@ fn remove_own_leftovers(target: &LogTarget, plan: &mut PartitionPlan) {
         file: leftover.name.clone(),
         action: StepAction::Remove { len: leftover.len },
         quarantine: Quarantine::Regenerable,
+        after_sync: false,
         reason: "left half-written by a stopped krescue".to_owned(),
     });
     plan.steps.splice(0..0, removals);

@@ -106,7 +106,7 @@ pub struct LogDirPlan {
     pub hand_over: HandOver,
     /// The whole new recovery-point checkpoint, unless nothing is written.
     pub recovery_points: Option<Vec<CheckpointEntry>>,
-    /// Whether `.kafka_cleanshutdown` is removed before the first step.
+    /// Whether `.kafka_cleanshutdown` is removed, once the steps are done; a clean hand-over writes it anew.
     pub removes_marker: bool,
     /// What was seen beside the partition dirs.
     pub findings: Vec<Finding>,

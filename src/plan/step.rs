@@ -54,8 +54,16 @@ pub struct Step {
     pub action: StepAction,
     /// Whether its bytes go to the quarantine first.
     pub quarantine: Quarantine,
+    /// Whether all steps before it are made durable first; those between may become durable in any order.
+    #[serde(default = "yes")]
+    pub after_sync: bool,
     /// Why, in a few words.
     pub reason: String,
+}
+
+/// A plan of before knows no better.
+fn yes() -> bool {
+    true
 }
 
 impl Step {

@@ -15,7 +15,7 @@ use crate::support::memory_dir::MemoryDir;
 use crate::support::storage::StoppingStorage;
 
 /// Writes a case's log dir.
-fn write(dir: &MemoryDir, files: &Files, name: &str, log_dir: &Path) {
+pub(crate) fn write(dir: &MemoryDir, files: &Files, name: &str, log_dir: &Path) {
     let partition = log_dir.join(&dir.name);
     std::fs::create_dir_all(&partition).unwrap();
     for (file, bytes) in &dir.files {
@@ -60,7 +60,7 @@ fn read(partition: &Path) -> BTreeMap<String, Option<Vec<u8>>> {
         .collect()
 }
 
-fn spec(log_dir: &Path, inputs: &RecoveryInputs) -> PlanSpec {
+pub(crate) fn spec(log_dir: &Path, inputs: &RecoveryInputs) -> PlanSpec {
     let mut spec = PlanSpec::new(vec![log_dir.to_owned()], inputs.version, inputs.now);
     spec.hand_over = HandOver::None;
     spec.like_kafka = LikeKafka::Always;

@@ -17,6 +17,7 @@ mod golden;
 mod golden_on_disk;
 mod metadata;
 mod plan_job;
+mod power_cut;
 #[cfg(feature = "tui")]
 mod pty;
 mod recovery;

@@ -56,6 +56,9 @@ pub(super) struct Order<'a> {
     pub(super) first_read: Option<Offset>,
     /// The snapshots on disk that producers were loaded from.
     pub(super) loaded_snapshots: &'a BTreeSet<Offset>,
+    /// Whether the snapshots are those, without producers, that a clean load of a log without any makes: it would take
+    /// an older one for the state there.
+    pub(super) without_producers: bool,
     /// When the epoch file is written.
     pub(super) epochs: EpochTurn,
 }
@@ -129,8 +132,7 @@ pub(super) fn steps(listing: &[DirEntry], dir: &VirtualDir, order: &Order<'_>) -
             ));
         }
     }
-    steps.sort_by_cached_key(|step| order.key(step));
-    steps
+    order.sort(steps)
 }
 
 fn step(name: &str, action: StepAction) -> Step {
@@ -167,13 +169,43 @@ fn step(name: &str, action: StepAction) -> Step {
         file: name.to_owned(),
         action,
         quarantine,
+        after_sync: false,
         reason: reason.to_owned(),
     }
 }
 
+/// What sorts a step: its turn, its class in that turn, its offset, its place among the files of that offset.
+type Key = (Turn, u8, i64, u8);
+
 impl Order<'_> {
+    fn sort(&self, steps: Vec<Step>) -> Vec<Step> {
+        let mut keyed: Vec<(Key, Step)> = steps
+            .into_iter()
+            .map(|step| (self.key(&step), step))
+            .collect();
+        keyed.sort_by_key(|(key, _)| *key);
+        let mut before: Option<Key> = None;
+        for (key, step) in &mut keyed {
+            step.after_sync = before.is_some_and(|before| self.waits(before, *key));
+            before = Some(*key);
+        }
+        keyed.into_iter().map(|(_, step)| step).collect()
+    }
+
+    /// Says whether a power cut that leaves the later step without the earlier one would mislead a boot.
+    fn waits(&self, earlier: Key, later: Key) -> bool {
+        let unread = |key: Key| self.first_read.is_none_or(|first| key.2 <= first.0);
+        match earlier.0 {
+            turn if turn != later.0 => true,
+            // A boot removes all those behind the first segment that it reads.
+            Turn::OldSnapshots | Turn::NewerSnapshots => unread(earlier) || unread(later),
+            Turn::Cuts | Turn::OlderSnapshots | Turn::LoadedSnapshots => true,
+            _ => earlier.1 != later.1,
+        }
+    }
+
     /// Returns the key that sorts the steps.
-    fn key(&self, step: &Step) -> (Turn, i64, u8) {
+    fn key(&self, step: &Step) -> Key {
         let PartitionFile::Segment { offset, kind } = PartitionFile::parse(&step.file) else {
             return self.key_of_other(step);
         };
@@ -209,15 +241,20 @@ impl Order<'_> {
             FileKind::Index => 3,
             FileKind::Snapshot => 4,
         };
-        (
-            turn,
-            if turn == Turn::Segments {
-                offset.0.wrapping_neg()
-            } else {
-                offset.0
-            },
-            rank,
-        )
+        match turn {
+            // Logs first: a boot would read a later segment whose index is gone before it drops it.
+            Turn::Segments => {
+                let class = match kind {
+                    FileKind::Log => 0,
+                    FileKind::Snapshot => 2,
+                    _ => 1,
+                };
+                (turn, class, offset.0.wrapping_neg(), rank)
+            }
+            Turn::OlderSnapshots if self.without_producers => (turn, 0, offset.0.wrapping_neg(), 0),
+            // Kind by kind: files of one kind may become durable in any order, so that they need one sync.
+            _ => (turn, rank, offset.0, 0),
+        }
     }
 
     fn is_swapped(&self, offset: Offset) -> bool {
@@ -226,24 +263,24 @@ impl Order<'_> {
     }
 
     /// Returns the key of a step on a file that is bound to no segment by its name.
-    fn key_of_other(&self, step: &Step) -> (Turn, i64, u8) {
+    fn key_of_other(&self, step: &Step) -> Key {
         match PartitionFile::parse(&step.file) {
             // Without the `.cleaned` an incomplete swap would look complete.
             PartitionFile::Swap { .. } if self.invalid_swaps.contains(&step.file) => {
-                (Turn::Leftovers, 0, 0)
+                (Turn::Leftovers, 0, 0, 0)
             }
             // A boot that finds the log renamed renames the rest; one that finds only the log still to be renamed would
             // remove indexes that were renamed before it.
             PartitionFile::Swap { offset, kind } => {
                 let is_log = kind == Some(FileKind::Log);
-                (Turn::Renames, offset.0, u8::from(!is_log))
+                (Turn::Renames, u8::from(!is_log), offset.0, 0)
             }
-            PartitionFile::Cleaned { .. } => (Turn::Leftovers, 0, 1),
-            PartitionFile::Deleted => (Turn::Leftovers, 0, 2),
+            PartitionFile::Cleaned { .. } => (Turn::Leftovers, 1, 0, 0),
+            PartitionFile::Deleted => (Turn::Leftovers, 2, 0, 0),
             _ => match self.epochs {
-                EpochTurn::First => (Turn::EpochsOfDeletedLog, 0, 0),
-                EpochTurn::BeforeNewIndexes => (Turn::AddedEpochs, 0, 0),
-                EpochTurn::Last => (Turn::Epochs, 0, 0),
+                EpochTurn::First => (Turn::EpochsOfDeletedLog, 0, 0, 0),
+                EpochTurn::BeforeNewIndexes => (Turn::AddedEpochs, 0, 0, 0),
+                EpochTurn::Last => (Turn::Epochs, 0, 0, 0),
             },
         }
     }

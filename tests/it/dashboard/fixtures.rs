@@ -136,6 +136,7 @@ fn step(file: &str, action: StepAction, quarantine: Quarantine, reason: &str) ->
         file: file.to_owned(),
         action,
         quarantine,
+        after_sync: true,
         reason: reason.to_owned(),
     }
 }

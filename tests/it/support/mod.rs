@@ -4,5 +4,7 @@ pub(crate) mod apply;
 pub(crate) mod fixture;
 pub(crate) mod golden_archive;
 pub(crate) mod memory_dir;
+pub(crate) mod power_cut;
 pub(crate) mod program;
+pub(crate) mod random;
 pub(crate) mod storage;
