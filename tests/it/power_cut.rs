@@ -238,7 +238,13 @@ fn a_power_cut_anywhere_ends_as_planned_or_as_before() {
             1 => HandOver::None,
             _ => HandOver::Clean,
         };
-        for marked in [false, true] {
+        // Most cases are of logs that a broker was killed over.
+        let marked = if number % 3 == 0 || name.contains("snapshot") {
+            [false, true].as_slice()
+        } else {
+            &[false]
+        };
+        for marked in marked.iter().copied() {
             let mut inputs = case.inputs.clone();
             if marked {
                 inputs.stop = StopState::Clean;
@@ -279,12 +285,14 @@ fn a_power_cut_over_damage_by_chance_ends_as_planned_or_as_before() {
     let number = |name: &str, default| {
         std::env::var(name).map_or(default, |text| text.parse::<u64>().unwrap())
     };
-    let (first, logs) = (number("KRESCUE_SEED", 1), number("KRESCUE_LOGS", 25));
+    // The seeds behind the first ones found a wrong order once.
+    let (first, logs) = (number("KRESCUE_SEED", 1), number("KRESCUE_LOGS", 10));
+    let found_once = [1224, 1357, 1469];
     let files = unpack(PACKED);
     let names = names(&files);
     let mut failures = Vec::new();
     let mut booted = 0;
-    for seed in first..first + logs {
+    for seed in (first..first + logs).chain(found_once) {
         let mut random = Random::new(seed);
         let name = &names[random.below(names.len())];
         let mut case = case(&files, name, VERSIONS[random.below(2)]);

@@ -151,7 +151,7 @@ impl Recovery {
                         .chain(first_unflushed)
                         .min(),
                     loaded_snapshots: &self.state.loaded_snapshots,
-                    without_producers: self.state.without_producers,
+                    empty_snapshots: &self.state.empty_snapshots,
                     epochs: match self
                         .state
                         .loss

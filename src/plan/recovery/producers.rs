@@ -95,10 +95,10 @@ impl<'a> Producers<'a> {
         let bases: Vec<Offset> = state.segments.keys().rev().take(2).copied().collect();
         let marks: Vec<Offset> = bases.iter().rev().copied().chain([target]).collect();
         if self.snapshots.is_empty() && from_clean_stop {
-            state.without_producers = true;
             for mark in marks {
                 self.map_end = mark;
                 self.take_snapshot(&mut state.dir)?;
+                state.empty_snapshots.insert(mark);
             }
             return Ok(());
         }

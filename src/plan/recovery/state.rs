@@ -69,8 +69,8 @@ pub(super) struct State {
     pub(super) listed_snapshots: BTreeSet<Offset>,
     /// The snapshots on disk that producers were loaded from.
     pub(super) loaded_snapshots: BTreeSet<Offset>,
-    /// Whether a clean load of a log without snapshots made some without producers.
-    pub(super) without_producers: bool,
+    /// The snapshots without producers that a clean load of a log without snapshots makes.
+    pub(super) empty_snapshots: BTreeSet<Offset>,
     pub(super) findings: Vec<Finding>,
     pub(super) loss: Loss,
     pub(super) summaries: BTreeMap<Offset, SegmentSummary>,
@@ -98,7 +98,7 @@ impl State {
             adds_epochs: false,
             listed_snapshots: BTreeSet::new(),
             loaded_snapshots: BTreeSet::new(),
-            without_producers: false,
+            empty_snapshots: BTreeSet::new(),
             findings: Vec::new(),
             loss: Loss::default(),
             summaries: BTreeMap::new(),

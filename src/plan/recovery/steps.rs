@@ -56,9 +56,8 @@ pub(super) struct Order<'a> {
     pub(super) first_read: Option<Offset>,
     /// The snapshots on disk that producers were loaded from.
     pub(super) loaded_snapshots: &'a BTreeSet<Offset>,
-    /// Whether the snapshots are those, without producers, that a clean load of a log without any makes: it would take
-    /// an older one for the state there.
-    pub(super) without_producers: bool,
+    /// The snapshots without producers that a clean load of a log without any makes.
+    pub(super) empty_snapshots: &'a BTreeSet<Offset>,
     /// When the epoch file is written.
     pub(super) epochs: EpochTurn,
 }
@@ -228,10 +227,10 @@ impl Order<'_> {
             }
             FileKind::Log if is_new => Turn::NewIndexes,
             FileKind::Log => Turn::Cuts,
-            // What made a boot read this segment stays until all that follows from it is done.
-            FileKind::Index | FileKind::TxnIndex if self.repaired.contains(&offset) => {
-                Turn::NewIndexes
-            }
+            // What made a boot read this segment, a missing index or a corrupt index of transactions, stays until all
+            // that follows from it is done.
+            FileKind::Index if is_new && self.repaired.contains(&offset) => Turn::NewIndexes,
+            FileKind::TxnIndex if self.repaired.contains(&offset) => Turn::NewIndexes,
             _ => Turn::Indexes,
         };
         let rank = match kind {
@@ -251,7 +250,10 @@ impl Order<'_> {
                 };
                 (turn, class, offset.0.wrapping_neg(), rank)
             }
-            Turn::OlderSnapshots if self.without_producers => (turn, 0, offset.0.wrapping_neg(), 0),
+            // The newest first: a boot that finds an older one alone rebuilds the producers from there.
+            Turn::OlderSnapshots if self.empty_snapshots.contains(&offset) => {
+                (turn, 0, offset.0.wrapping_neg(), 0)
+            }
             // Kind by kind: files of one kind may become durable in any order, so that they need one sync.
             _ => (turn, rank, offset.0, 0),
         }

@@ -71,12 +71,12 @@ impl Recording {
             nodes: self.before.clone(),
             pending: Vec::new(),
         };
-        let mut seen = std::collections::HashSet::new();
+        let mut known = std::collections::HashSet::new();
         for (number, (event, what)) in self.events.iter().enumerate() {
             disk.take(event);
             for choice in choices(disk.pending.len(), &mut random) {
                 let (files, lost) = disk.cut(&choice, &mut random);
-                if seen.insert(fingerprint(&files)) {
+                if known.insert(fingerprint(&files)) {
                     look(
                         &format!("cut behind {number} ({what}), lost: {lost:?}"),
                         files,
