@@ -21,6 +21,8 @@ pub enum DiskAction {
     Write,
     /// Creating a file or a dir.
     Create,
+    /// Copying.
+    Copy,
     /// Changing a length.
     SetLen,
     /// Renaming.
@@ -48,6 +50,7 @@ impl fmt::Display for DiskAction {
             Self::Read => "read",
             Self::Write => "write",
             Self::Create => "create",
+            Self::Copy => "copy",
             Self::SetLen => "set the length of",
             Self::Rename => "rename",
             Self::Link => "link",

@@ -9,6 +9,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use rustix::fs::{Gid, Mode, Uid, XattrFlags};
+use rustix::io::retry_on_intr;
 
 /// What a file that krescue creates must look like, so that the broker's user can go on with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,17 +50,16 @@ impl Ownership {
     pub fn apply(&self, file: &File) -> io::Result<()> {
         let metadata = file.metadata()?;
         if metadata.uid() != self.uid || metadata.gid() != self.gid {
-            rustix::fs::fchown(
-                file.as_fd(),
-                Some(Uid::from_raw(self.uid)),
-                Some(Gid::from_raw(self.gid)),
-            )?;
+            let (uid, gid) = (Uid::from_raw(self.uid), Gid::from_raw(self.gid));
+            retry_on_intr(|| rustix::fs::fchown(file.as_fd(), Some(uid), Some(gid)))?;
         }
         if metadata.mode() & 0o7777 != self.mode {
-            rustix::fs::fchmod(file.as_fd(), Mode::from_raw_mode(self.mode))?;
+            let mode = Mode::from_raw_mode(self.mode);
+            retry_on_intr(|| rustix::fs::fchmod(file.as_fd(), mode))?;
         }
         for (name, value) in &self.attributes {
-            match rustix::fs::fsetxattr(file.as_fd(), name.as_c_str(), value, XattrFlags::empty()) {
+            let set = || rustix::fs::fsetxattr(file, name.as_c_str(), value, XattrFlags::empty());
+            match retry_on_intr(set) {
                 Ok(()) | Err(rustix::io::Errno::OPNOTSUPP) => {}
                 Err(error) => return Err(error.into()),
             }

@@ -9,6 +9,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
+use rustix::io::retry_on_intr;
+
 use super::error::{DiskAction, DiskError};
 use super::ownership::Ownership;
 
@@ -72,6 +74,18 @@ pub struct Piece {
 pub trait ReadAt: Send + Sync {
     /// Reads into `buffer` from `position` on; short at the file's end, or before a place that cannot be read.
     fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize>;
+
+    /// Reads until `buffer` is full or the file ends; returns how much.
+    fn fill(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+        let mut done = 0;
+        while let Some(rest) = buffer.get_mut(done..).filter(|rest| !rest.is_empty()) {
+            match self.read_at(rest, position + done as u64)? {
+                0 => break,
+                read => done += read,
+            }
+        }
+        Ok(done)
+    }
 
     /// Returns the file's length now.
     fn file_len(&self) -> io::Result<u64>;
@@ -226,7 +240,7 @@ impl Storage for RealStorage {
             last_modification: time,
         };
         File::open(path)
-            .and_then(|file| Ok(rustix::fs::futimens(file.as_fd(), &times)?))
+            .and_then(|file| Ok(retry_on_intr(|| rustix::fs::futimens(&file, &times))?))
             .map_err(DiskError::of(DiskAction::SetTime, path))
     }
 
@@ -271,7 +285,7 @@ impl Storage for RealStorage {
     fn sync_volume(&self, path: &Path) -> Result<(), DiskError> {
         let sync = || -> io::Result<()> {
             let file = File::open(path)?;
-            rustix::fs::syncfs(file.as_fd())?;
+            retry_on_intr(|| rustix::fs::syncfs(&file))?;
             Ok(())
         };
         sync().map_err(DiskError::of(DiskAction::Sync, path))

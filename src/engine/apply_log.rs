@@ -13,6 +13,7 @@ use super::context::JobContext;
 use super::log_target::OWN_SUFFIX;
 use super::plan_store::StoredPlan;
 use super::quarantine::{Cut, Kept, QuarantineDir, with_suffix};
+use super::second_look::look_again;
 use super::stamps::check_partition;
 use super::{EngineError, JobEvent};
 use crate::disk::{DiskAction, DiskError, Ownership, Storage};
@@ -93,6 +94,7 @@ impl<'a> LogApply<'a> {
 
     /// Keeps what will go and writes what will come; the log stays as it is.
     pub(super) fn prepare(&mut self, shared: &ApplyShared<'_>) -> Result<(), LogFailure> {
+        look_again(shared.storage, &self.dir, self.plan).map_err(LogFailure::Failed)?;
         for (number, step) in self.plan.steps.iter().enumerate() {
             if shared.context.is_cancelled() {
                 return Err(LogFailure::Stopped);

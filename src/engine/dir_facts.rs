@@ -269,15 +269,8 @@ pub(super) fn read_whole(
             DiskError::new(Read, path, std::io::Error::other(text))
         })?;
     let mut bytes = vec![0; size];
-    let mut done = 0;
-    while let Some(rest) = bytes.get_mut(done..).filter(|rest| !rest.is_empty()) {
-        match file.read_at(rest, done as u64) {
-            Ok(0) => break,
-            Ok(read) => done += read,
-            Err(source) => return Err(error(source).at(done as u64)),
-        }
-    }
-    bytes.truncate(done);
+    let read = file.fill(&mut bytes, 0).map_err(error)?;
+    bytes.truncate(read);
     Ok(bytes)
 }
 

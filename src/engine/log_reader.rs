@@ -195,7 +195,7 @@ impl LogReader<'_> {
         let mut position = 0;
         for chunk in bytes.chunks(COMPARE_WINDOW) {
             let window = window.get_mut(..chunk.len()).unwrap_or_default();
-            if !matches!(file.read_at(window, position), Ok(read) if read == chunk.len())
+            if !matches!(file.fill(window, position), Ok(read) if read == chunk.len())
                 || window != chunk
             {
                 return false;

@@ -42,6 +42,7 @@ mod process;
 mod progress_file;
 mod quarantine;
 mod scan_job;
+mod second_look;
 mod space;
 mod stamps;
 mod volumes;
@@ -57,6 +58,6 @@ pub use job::{
 pub use job_run::run_job;
 pub use job_spec::{Confirmed, JobId, JobSpec, ParseJobIdError};
 pub use metadata_dir::read_metadata_dir;
-pub use plan_job::{PlanHandle, start_plan};
+pub use plan_job::{PlanHandle, plan_here, start_plan};
 pub use plan_spec::{Beside, LikeKafka, PlanSpec, Reading, TopicConfigs};
 pub use plan_store::{MadePlan, PlanStore, StoredPlan};

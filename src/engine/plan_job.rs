@@ -11,7 +11,7 @@ use super::plan_spec::PlanSpec;
 use super::plan_store::MadePlan;
 use super::scan_job;
 use super::{EngineError, JobEvent, Progress};
-use crate::disk::{DiskAction, DiskError};
+use crate::disk::{DiskAction, DiskError, RealStorage, Storage};
 
 /// How often events are passed on.
 const TICK: Duration = Duration::from_millis(50);
@@ -71,7 +71,7 @@ pub fn start_plan(spec: PlanSpec) -> Result<PlanHandle, EngineError> {
             std::thread::scope(|scope| {
                 scope.spawn(move || tell(&said, &sender, &ended));
                 let _end = end;
-                scan_job::run(&spec, &shared)
+                scan_job::run(&RealStorage, &spec, &shared)
             })
         })
         .map_err(|error| DiskError::new(DiskAction::Create, &PathBuf::from("a thread"), error))?;
@@ -80,6 +80,12 @@ pub fn start_plan(spec: PlanSpec) -> Result<PlanHandle, EngineError> {
         events,
         thread,
     })
+}
+
+/// Makes a plan in this thread, reading through `storage`; for tests.
+pub fn plan_here(storage: &dyn Storage, spec: &PlanSpec) -> Result<MadePlan, EngineError> {
+    let context = JobContext::new(&spec.log_dirs, Box::new(|_| ()));
+    scan_job::run(storage, spec, &context)
 }
 
 /// Passes events on, many at once: a listener that wakes for each would cost more than a small log's plan.

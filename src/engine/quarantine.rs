@@ -57,7 +57,7 @@ impl QuarantineDir<'_> {
         let Some(root) = self.root else {
             return Ok(Kept {
                 path: None,
-                sha256: Some(self.hash(cut)?),
+                sha256: Some(self.hash(cut.path, cut.from, cut.until)?),
             });
         };
         let target = kept_path(root, cut);
@@ -74,7 +74,13 @@ impl QuarantineDir<'_> {
         let sha256 = if linked && wanted > MAX_HASHED_LINK {
             None
         } else {
-            Some(self.hash(cut)?)
+            let hash = self.hash(cut.path, cut.from, cut.until)?;
+            if !linked && self.hash(&target, 0, wanted)? != hash {
+                let text = "the disk returned other bytes at a second read";
+                let error = std::io::Error::other(text);
+                return Err(DiskError::new(DiskAction::Copy, cut.path, error).at(cut.from));
+            }
+            Some(hash)
         };
         Ok(Kept {
             path: Some(target),
@@ -95,17 +101,17 @@ impl QuarantineDir<'_> {
         Ok(false)
     }
 
-    fn hash(&self, cut: Cut<'_>) -> Result<String, DiskError> {
-        let file = self.storage.open(cut.path)?;
+    fn hash(&self, path: &Path, from: u64, until: u64) -> Result<String, DiskError> {
+        let file = self.storage.open(path)?;
         let mut hash = Sha256::new();
         let mut buffer = vec![0; 256 << 10];
-        let mut position = cut.from;
-        while position < cut.until {
-            let left = usize::try_from(cut.until - position).unwrap_or(usize::MAX);
+        let mut position = from;
+        while position < until {
+            let left = usize::try_from(until - position).unwrap_or(usize::MAX);
             let size = left.min(buffer.len());
             let read = file
                 .read_at(buffer.get_mut(..size).unwrap_or_default(), position)
-                .map_err(|error| DiskError::new(DiskAction::Read, cut.path, error).at(position))?;
+                .map_err(|error| DiskError::new(DiskAction::Read, path, error).at(position))?;
             if read == 0 {
                 break;
             }

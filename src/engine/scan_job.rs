@@ -21,16 +21,20 @@ use super::plan_spec::{Beside, PlanSpec, Reading};
 use super::plan_store::{MadePlan, PlanStore};
 use super::volumes::{Volumes, threads_or_default};
 use super::{EngineError, JobEvent, LogState, Phase};
-use crate::disk::{Pace, RealStorage, Storage, WindowBuffer, become_idle_reader};
+use crate::disk::{Pace, Storage, WindowBuffer, become_idle_reader};
 use crate::log::{Finding, FindingCode, Severity};
 use crate::plan::{LogDirPlan, PartitionPlan, RecoveryPlan, Verdict};
 
 /// Makes the plan that `spec` asks for.
-pub(super) fn run(spec: &PlanSpec, context: &JobContext) -> Result<MadePlan, EngineError> {
+pub(super) fn run(
+    storage: &dyn Storage,
+    spec: &PlanSpec,
+    context: &JobContext,
+) -> Result<MadePlan, EngineError> {
     ScanJob {
         spec,
         context,
-        storage: &RealStorage,
+        storage,
     }
     .run()
 }
@@ -367,7 +371,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::disk::{DiskError, FileStat, Listed, Ownership, Piece, ReadAt};
+    use crate::disk::{DiskError, FileStat, Listed, Ownership, Piece, ReadAt, RealStorage};
     use crate::terms::{KafkaVersion, Timestamp};
 
     /// What a read of a log meets.

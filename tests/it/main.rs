@@ -13,6 +13,7 @@ mod cli;
 mod dashboard;
 mod demo;
 mod dump;
+mod faults;
 mod golden;
 mod golden_on_disk;
 mod metadata;

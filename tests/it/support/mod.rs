@@ -1,6 +1,7 @@
 //! What the tests share.
 
 pub(crate) mod apply;
+pub(crate) mod faults;
 pub(crate) mod fixture;
 pub(crate) mod golden_archive;
 pub(crate) mod memory_dir;
