@@ -13,10 +13,10 @@ use crate::engine::{
 };
 use crate::plan::{LogDirPlan, PartitionPlan};
 
-/// How often the job is looked at.
-const TICK: Duration = Duration::from_millis(20);
+/// How often the job is looked at while it runs.
+const TICK: Duration = Duration::from_millis(50);
 /// How often in a row a job's process must be missing until it counts as gone.
-const UNSEEN_TICKS: u32 = 50;
+const UNSEEN_TICKS: u32 = 20;
 
 /// What came of a job.
 #[derive(Debug)]
@@ -125,7 +125,7 @@ pub(super) fn apply(
                 ..line
             })?;
         }
-        std::thread::sleep(TICK);
+        handle.wait(TICK);
     };
     progress.end();
     let (exit, cause) = exit_of(&state, &handle.stderr_path());

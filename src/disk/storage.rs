@@ -155,8 +155,12 @@ impl Storage for RealStorage {
         for entry in std::fs::read_dir(dir).map_err(error)? {
             let entry = entry.map_err(error)?;
             let name = entry.file_name();
-            let stat = match std::fs::metadata(entry.path()).or_else(|_| entry.metadata()) {
-                Ok(metadata) => file_stat(&metadata),
+            // Only a link costs a walk of the whole path; one that leads nowhere stands for itself.
+            let stat = match entry.metadata() {
+                Ok(own) if own.is_symlink() => {
+                    file_stat(&std::fs::metadata(entry.path()).unwrap_or(own))
+                }
+                Ok(own) => file_stat(&own),
                 Err(source) if source.kind() == io::ErrorKind::NotFound => continue,
                 Err(source) => return Err(DiskError::new(DiskAction::Stat, &entry.path(), source)),
             };

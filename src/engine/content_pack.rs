@@ -149,6 +149,11 @@ impl ContentPack {
         Ok(bytes.into())
     }
 
+    /// Returns the pack after its file was given another name.
+    pub(super) fn renamed(self, path: PathBuf) -> Self {
+        Self { path, ..self }
+    }
+
     /// Makes what was stored durable.
     pub(super) fn sync(&self) -> io::Result<()> {
         self.file.sync_all()

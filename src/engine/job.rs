@@ -6,6 +6,10 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::job_dir::{JobDir, jobs_dir};
 use super::job_spec::{JobId, JobSpec};
@@ -94,6 +98,20 @@ impl JobHandle {
             progress: read_progress(&self.dir.file("progress")),
             state,
         })
+    }
+
+    /// Waits until the job's process ends, `patience` at the longest; where another process started it, always so long.
+    pub fn wait(&self, patience: Duration) {
+        let process = self.child.as_ref().and_then(|child| {
+            let pid = Pid::from_raw(i32::try_from(child.id()).ok()?)?;
+            pidfd_open(pid, PidfdFlags::empty()).ok()
+        });
+        let Some(process) = process else {
+            return std::thread::sleep(patience);
+        };
+        let mut ended = [PollFd::new(&process, PollFlags::IN)];
+        // A signal ends it early: whoever waits looks for one.
+        let _ = poll(&mut ended, Timespec::try_from(patience).ok().as_ref());
     }
 
     /// Asks the job to stop after the step at hand.
@@ -207,24 +225,25 @@ pub fn list_jobs(state_dir: &Path) -> Result<Vec<JobSummary>, EngineError> {
 ///
 /// A plan made anew with that clock reaches the end which the interrupted one had, producer expiry included.
 pub fn interrupted_clock(state_dir: &Path, log_dirs: &[PathBuf]) -> Option<Timestamp> {
+    let jobs = list_jobs(state_dir).ok()?;
+    // Reading a large plan takes longer than all else here.
+    if !jobs.iter().any(|job| is_interrupted(&job.state)) {
+        return None;
+    }
     let store = PlanStore::new(state_dir);
-    let (plan, state) = list_jobs(state_dir)
-        .ok()?
-        .into_iter()
-        .rev()
-        .find_map(|job| {
-            let plan = store.find(&job.spec.plan).ok()?.plan;
-            let same = plan.log_dirs.iter().any(|dir| log_dirs.contains(&dir.path));
-            same.then_some((plan, job.state))
-        })?;
-    let interrupted = match state {
-        JobState::Killed => true,
-        JobState::Running => false,
-        JobState::Ended(outcome) => {
-            matches!(outcome, JobOutcome::Stopped | JobOutcome::Failed { .. })
-        }
-    };
-    interrupted.then_some(plan.now)
+    let (plan, state) = jobs.into_iter().rev().find_map(|job| {
+        let plan = store.find(&job.spec.plan).ok()?.plan;
+        let same = plan.log_dirs.iter().any(|dir| log_dirs.contains(&dir.path));
+        same.then_some((plan, job.state))
+    })?;
+    is_interrupted(&state).then_some(plan.now)
+}
+
+fn is_interrupted(state: &JobState) -> bool {
+    matches!(
+        state,
+        JobState::Killed | JobState::Ended(JobOutcome::Stopped | JobOutcome::Failed { .. })
+    )
 }
 
 fn summary(state_dir: &Path, id: JobId) -> Result<JobSummary, EngineError> {
@@ -281,7 +300,7 @@ mod tests {
         assert_eq!(state_now(), JobState::Running);
         // A zombie counts as gone: its parent may never ask.
         child.kill().unwrap();
-        std::thread::sleep(std::time::Duration::from_millis(50));
+        std::thread::sleep(Duration::from_millis(50));
         assert_eq!(state_now(), JobState::Killed);
         child.wait().unwrap();
         assert_eq!(list_jobs(state.path()).unwrap()[0].state, JobState::Killed);

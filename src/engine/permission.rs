@@ -12,24 +12,17 @@ use super::preflight::is_changed;
 use crate::disk::Storage;
 use crate::plan::{LogDirPlan, PartitionPlan, StepAction};
 
-/// Checks that every change of a log dir is allowed; an error is a sentence that says what to do.
-pub(super) fn check_permissions(storage: &dyn Storage, dir: &LogDirPlan) -> Result<(), String> {
+/// Checks that a log dir's own files may be changed; an error is a sentence that says what to do.
+pub(super) fn check_dir_permissions(dir: &LogDirPlan) -> Result<(), String> {
     if !is_changed(dir) {
         return Ok(());
     }
     may_change_names(&dir.path)?;
-    may_give_away(&dir.path, &dir.path)?;
-    let changed = dir
-        .partitions
-        .iter()
-        .filter(|plan| plan.verdict.is_applied() && !plan.steps.is_empty());
-    for plan in changed {
-        check_partition(storage, &dir.path, plan)?;
-    }
-    Ok(())
+    may_give_away(&dir.path, &dir.path)
 }
 
-fn check_partition(
+/// Checks that every step of a log is allowed; an error is a sentence that says what to do.
+pub(super) fn check_log_permissions(
     storage: &dyn Storage,
     log_dir: &Path,
     plan: &PartitionPlan,

@@ -66,9 +66,12 @@ impl StoredPlan {
 /// A folder of contents that belongs to no plan yet; removed when it is dropped.
 #[derive(Debug)]
 pub(super) struct Staging {
-    dir: PathBuf,
+    dir: StagingDir,
     pub(super) pack: ContentPack,
 }
+
+#[derive(Debug)]
+struct StagingDir(PathBuf);
 
 impl Staging {
     /// Creates an empty one under `plans`.
@@ -82,14 +85,17 @@ impl Staging {
         // A dead process with the same id may have left one.
         remove_if_there(&path)?;
         let pack = ContentPack::create(&path)?;
-        Ok(Self { dir, pack })
+        Ok(Self {
+            dir: StagingDir(dir),
+            pack,
+        })
     }
 }
 
-impl Drop for Staging {
+impl Drop for StagingDir {
     fn drop(&mut self) {
         // Gone already if it became a plan's folder; else whoever stores a plan next tries again.
-        let _ = std::fs::remove_dir_all(&self.dir);
+        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
@@ -122,27 +128,30 @@ impl PlanStore {
         }
         let hash = plan_hash(&plan);
         let folder = self.plans.join(&hash);
-        if !folder.join(PLAN).exists() {
-            let path = staging.dir.join(PLAN);
-            let text =
-                serde_json::to_vec(&plan).map_err(|error| EngineError::damaged(&path, &error))?;
-            write_synced(&path, &text)?;
-            staging
-                .pack
-                .sync()
-                .map_err(DiskError::of(DiskAction::Sync, &staging.dir.join(CONTENTS)))?;
-            sync_dir(&staging.dir)?;
-            match std::fs::rename(&staging.dir, &folder) {
-                Ok(()) => sync_dir(&self.plans)?,
-                // Another krescue stored the same plan meanwhile.
-                Err(_) if folder.join(PLAN).exists() => {}
-                Err(error) => {
-                    return Err(DiskError::new(DiskAction::Rename, &staging.dir, error).into());
-                }
+        if folder.join(PLAN).exists() {
+            return self.open(&hash);
+        }
+        let Staging { dir, pack } = staging;
+        let path = dir.0.join(PLAN);
+        let text =
+            serde_json::to_vec(&plan).map_err(|error| EngineError::damaged(&path, &error))?;
+        write_synced(&path, &text)?;
+        pack.sync()
+            .map_err(DiskError::of(DiskAction::Sync, &dir.0.join(CONTENTS)))?;
+        sync_dir(&dir.0)?;
+        match std::fs::rename(&dir.0, &folder) {
+            Ok(()) => sync_dir(&self.plans)?,
+            // Another krescue stored the same plan meanwhile.
+            Err(_) if folder.join(PLAN).exists() => return self.open(&hash),
+            Err(error) => {
+                return Err(DiskError::new(DiskAction::Rename, &dir.0, error).into());
             }
         }
-        drop(staging);
-        self.open(&hash)
+        Ok(StoredPlan {
+            hash,
+            plan,
+            pack: pack.renamed(folder.join(CONTENTS)),
+        })
     }
 
     /// Returns the stored plan whose hash begins with `prefix`, at least 8 hex digits of any case.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::apply::is_failed_dir;
 use super::dir_facts::stamps;
 use super::job_spec::JobSpec;
-use super::permission::check_permissions;
+use super::permission::{check_dir_permissions, check_log_permissions};
 use super::plan_store::StoredPlan;
 use super::space::check_space;
 use super::stamps::{check_log_dir, check_partition};
@@ -15,7 +15,7 @@ use crate::disk::{
     LockError, LockState, LogDirListing, LogDirLock, Storage, Volume, look_at_lock, writers_in,
 };
 use crate::format::file_name::DirName;
-use crate::plan::{HandOver, LogDirPlan, RecoveryPlan};
+use crate::plan::{HandOver, LogDirPlan, PartitionPlan, RecoveryPlan};
 
 /// A plan that may be carried out; the log dirs are locked as long as this lives.
 #[derive(Debug)]
@@ -59,7 +59,8 @@ pub(super) fn preflight(
         .iter()
         .map(|dir| Volume::of(&dir.path).ok())
         .collect();
-    for (dir, volume) in plan.log_dirs.iter().zip(&volumes) {
+    let mut logs: Vec<(usize, &LogDirPlan, &PartitionPlan)> = Vec::new();
+    for (index, (dir, volume)) in plan.log_dirs.iter().zip(&volumes).enumerate() {
         if is_failed_dir(dir) {
             notes.push(format!(
                 "{} stays as it is: it could not be read",
@@ -69,13 +70,20 @@ pub(super) fn preflight(
         }
         check_volume(dir, volume.as_ref(), &mut notes)?;
         check_unchanged(storage, dir)?;
-        check_permissions(storage, dir)?;
+        check_dir_permissions(dir)?;
+        logs.extend(dir.partitions.iter().map(|plan| (index, dir, plan)));
     }
+    let by_volume = Volumes::of(volumes.iter().map(Option::as_ref));
+    let numbers: Vec<usize> = logs.iter().map(|(index, ..)| *index).collect();
+    by_volume.for_each_log(spec.threads, &numbers, |number| match logs.get(number) {
+        Some((_, dir, plan)) => check_log(storage, dir, plan),
+        None => Ok(()),
+    })?;
     check_space(plan, quarantine.as_deref())?;
     let sync_paths = sync_paths(storage, plan, &volumes, quarantine.as_deref())?;
     Ok(Ready {
         notes,
-        volumes: Volumes::of(volumes.iter().map(Option::as_ref)),
+        volumes: by_volume,
         sync_paths,
         quarantine,
         _locks: locks,
@@ -198,12 +206,11 @@ fn check_volume(
     Ok(())
 }
 
-/// Compares a log dir with what the plan saw: its own files, its partition dirs, and the files of each that counts.
+/// Compares a log dir with what the plan saw: its own files and its partition dirs.
 fn check_unchanged(storage: &dyn Storage, dir: &LogDirPlan) -> Result<(), String> {
-    let again = |text: String| format!("{text}: make the plan again");
     let listing = LogDirListing::read(storage, &dir.path).map_err(|error| error.sentence())?;
     check_log_dir(&dir.path, &dir.stamps, &stamps(&listing))
-        .map_err(|error| again(error.sentence()))?;
+        .map_err(|error| again(&error.sentence()))?;
     for sub_dir in listing.sub_dirs() {
         let known = dir
             .partitions
@@ -216,18 +223,26 @@ fn check_unchanged(storage: &dyn Storage, dir: &LogDirPlan) -> Result<(), String
             )
         {
             let path = dir.path.join(&sub_dir.name);
-            return Err(again(format!("{} is new", path.display())));
+            return Err(again(&format!("{} is new", path.display())));
         }
     }
-    for plan in dir
-        .partitions
-        .iter()
-        .filter(|plan| plan.verdict.reaches_end())
-    {
+    Ok(())
+}
+
+/// Compares a partition dir whose log counts with what the plan saw, and looks whether its steps are allowed.
+fn check_log(storage: &dyn Storage, dir: &LogDirPlan, plan: &PartitionPlan) -> Result<(), String> {
+    if plan.verdict.reaches_end() {
         check_partition(storage, &dir.path.join(&plan.dir_name), &plan.stamps)
-            .map_err(|error| again(error.sentence()))?;
+            .map_err(|error| again(&error.sentence()))?;
+    }
+    if plan.verdict.is_applied() && !plan.steps.is_empty() {
+        check_log_permissions(storage, &dir.path, plan)?;
     }
     Ok(())
+}
+
+fn again(text: &str) -> String {
+    format!("{text}: make the plan again")
 }
 
 /// Returns one path for each volume that is changed; the quarantine is created if there is one.

@@ -1,9 +1,9 @@
 //! How many workers there are, and how many of them may read from one volume.
 
 use std::num::NonZeroUsize;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
-use super::crew::Crew;
+use super::crew::{Crew, Work};
 use crate::disk::Volume;
 
 /// Workers that one device gets at the most, unless it turns.
@@ -63,6 +63,38 @@ impl Volumes {
             }
         }
         Crew::new(self.places.iter().copied().zip(logs))
+    }
+
+    /// Runs `work` on the number of every log, several at once; no new one is begun after a failure, and the failure of
+    /// the lowest number is returned.
+    pub(super) fn for_each_log<E: Send>(
+        &self,
+        threads: Option<usize>,
+        dirs_of_logs: &[usize],
+        work: impl Fn(usize) -> Result<(), E> + Sync,
+    ) -> Result<(), E> {
+        let crew = self.crew::<()>(dirs_of_logs);
+        let failure: Mutex<Option<(usize, E)>> = Mutex::new(None);
+        let work_off = || {
+            while let Some((task, _place)) = crew.next() {
+                let Work::Log(number) = task else { continue };
+                if let Err(error) = work(number) {
+                    crew.stop();
+                    let mut failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
+                    if failure.as_ref().is_none_or(|(other, _)| number < *other) {
+                        *failure = Some((number, error));
+                    }
+                }
+            }
+        };
+        let threads = threads_or_default(threads.and_then(NonZeroUsize::new));
+        std::thread::scope(|scope| {
+            for _ in 0..threads.min(dirs_of_logs.len()) {
+                scope.spawn(work_off);
+            }
+        });
+        let failure = failure.into_inner().unwrap_or_else(PoisonError::into_inner);
+        failure.map_or(Ok(()), |(_, error)| Err(error))
     }
 }
 
