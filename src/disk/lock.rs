@@ -53,7 +53,18 @@ fn holder(pid: Option<u32>) -> String {
 /// A held lock; given up when it is dropped. The file stays.
 #[derive(Debug)]
 pub struct LogDirLock {
-    _file: File,
+    file: File,
+}
+
+impl Drop for LogDirLock {
+    /// A child that was forked meanwhile shares the lock until it begins its program: closing the file is not enough.
+    fn drop(&mut self) {
+        let unlock = libc::flock {
+            l_type: lock_type(libc::F_UNLCK),
+            ..whole_file_write_lock()
+        };
+        let _ = fcntl(self.file.as_fd(), FcntlArg::F_OFD_SETLK(&unlock));
+    }
 }
 
 impl LogDirLock {
@@ -89,7 +100,7 @@ impl LogDirLock {
         let ours = file.metadata().map(inode);
         let named = std::fs::metadata(path).map(inode);
         match (ours, named) {
-            (Ok(ours), Ok(named)) if ours == named => Ok(Self { _file: file }),
+            (Ok(ours), Ok(named)) if ours == named => Ok(Self { file }),
             _ => Err(LockError::Held {
                 dir: path.parent().unwrap_or(path).to_owned(),
                 pid: None,
@@ -140,12 +151,16 @@ fn lock_owner(dir: &Path) -> Result<Ownership, DiskError> {
 
 #[expect(
     clippy::cast_possible_truncation,
-    reason = "both constants are at most 2"
+    reason = "the constants are at most 2"
 )]
+fn lock_type(constant: libc::c_int) -> libc::c_short {
+    constant as libc::c_short
+}
+
 fn whole_file_write_lock() -> libc::flock {
     libc::flock {
-        l_type: libc::F_WRLCK as libc::c_short,
-        l_whence: libc::SEEK_SET as libc::c_short,
+        l_type: lock_type(libc::F_WRLCK),
+        l_whence: lock_type(libc::SEEK_SET),
         l_start: 0,
         l_len: 0,
         l_pid: 0,

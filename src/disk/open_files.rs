@@ -41,12 +41,25 @@ fn writer(pid: u32, dirs: &[PathBuf]) -> Option<Writer> {
             let number = entry.file_name();
             (inside && is_writable(&process, Path::new(&number))).then_some(target)
         })?;
+    if is_about_to_exec(&process) {
+        return None;
+    }
     let command = std::fs::read_to_string(process.join("comm")).unwrap_or_default();
     Some(Writer {
         pid,
         command: command.trim_end().to_owned(),
         file,
     })
+}
+
+/// A child of this process that has not begun its own program yet only inherited the files.
+fn is_about_to_exec(process: &Path) -> bool {
+    let program = |process: &Path| std::fs::read_link(process.join("exe")).ok();
+    let status = std::fs::read_to_string(process.join("status")).unwrap_or_default();
+    let parent = status
+        .lines()
+        .find_map(|line| line.strip_prefix("PPid:")?.trim().parse::<u32>().ok());
+    parent == Some(std::process::id()) && program(process) == program(Path::new("/proc/self"))
 }
 
 fn is_writable(process: &Path, number: &Path) -> bool {

@@ -53,14 +53,17 @@ pub(super) fn preflight(
         outside_of_log_dirs(quarantine, "quarantine", &all)?;
     }
     nobody_at_work(&all)?;
-    let locks = lock_all(storage, plan, &all, &mut notes)?;
     let volumes: Vec<Option<Volume>> = plan
         .log_dirs
         .iter()
         .map(|dir| Volume::of(&dir.path).ok())
         .collect();
+    for (dir, volume) in plan.log_dirs.iter().zip(&volumes) {
+        check_volume(dir, volume.as_ref(), &mut notes)?;
+    }
+    let locks = lock_all(storage, plan, &all, &mut notes)?;
     let mut logs: Vec<(usize, &LogDirPlan, &PartitionPlan)> = Vec::new();
-    for (index, (dir, volume)) in plan.log_dirs.iter().zip(&volumes).enumerate() {
+    for (index, dir) in plan.log_dirs.iter().enumerate() {
         if is_failed_dir(dir) {
             notes.push(format!(
                 "{} stays as it is: it could not be read",
@@ -68,7 +71,6 @@ pub(super) fn preflight(
             ));
             continue;
         }
-        check_volume(dir, volume.as_ref(), &mut notes)?;
         check_unchanged(storage, dir)?;
         check_dir_permissions(dir)?;
         logs.extend(dir.partitions.iter().map(|plan| (index, dir, plan)));
@@ -246,6 +248,8 @@ fn again(text: &str) -> String {
 }
 
 /// Returns one path for each volume that is changed; the quarantine is created if there is one.
+///
+/// A log may lie on another volume than its dir: behind a link, or a mount.
 fn sync_paths(
     storage: &dyn Storage,
     plan: &RecoveryPlan,
@@ -256,6 +260,15 @@ fn sync_paths(
     for (dir, volume) in plan.log_dirs.iter().zip(volumes) {
         if let Some(volume) = volume.as_ref().filter(|_| is_changed(dir)) {
             paths.insert(volume.device, dir.path.clone());
+        }
+        let changed = dir
+            .partitions
+            .iter()
+            .filter(|plan| plan.verdict.is_applied() && !plan.steps.is_empty());
+        for plan in changed {
+            let path = dir.path.join(&plan.dir_name);
+            let stat = storage.stat(&path).map_err(|error| error.sentence())?;
+            paths.entry(stat.device).or_insert(path);
         }
     }
     if let Some(quarantine) = quarantine.filter(|_| plan.log_dirs.iter().any(is_changed)) {

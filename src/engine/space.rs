@@ -28,13 +28,21 @@ pub(super) fn check_space(plan: &RecoveryPlan, quarantine: Option<&Path>) -> Res
         };
         let on_dir = needs.entry(device).or_default();
         on_dir.path.clone_from(&dir.path);
-        on_dir.files.extend(new_files(dir));
-        if let Some(root) = &kept_on {
-            let root_device = device_of(root).map_err(|error| error.to_string())?;
-            let same = root_device == device;
-            let on_root = needs.entry(root_device).or_default();
-            on_root.path.clone_from(root);
-            for log in applied(dir) {
+        on_dir.files.extend(files_of_dir(dir));
+        for log in applied(dir) {
+            // A link or a mount may lead to another volume.
+            let path = dir.path.join(&log.dir_name);
+            let device = device_of(&path).unwrap_or(device);
+            let on_log = needs.entry(device).or_insert_with(|| Needs {
+                path,
+                ..Needs::default()
+            });
+            on_log.files.extend(files_of_log(log));
+            if let Some(root) = &kept_on {
+                let root_device = device_of(root).map_err(|error| error.to_string())?;
+                let same = root_device == device;
+                let on_root = needs.entry(root_device).or_default();
+                on_root.path.clone_from(root);
                 on_root.names += 2;
                 for (len, whole) in kept(log) {
                     // A whole file is linked on its own file system; that it cannot be is seen only then.
@@ -89,13 +97,16 @@ fn applied(dir: &LogDirPlan) -> impl Iterator<Item = &PartitionPlan> {
         .filter(|plan| plan.verdict.is_applied() && !plan.steps.is_empty())
 }
 
-/// Returns the lengths of the files that are written into a log dir before anything is freed.
-fn new_files(dir: &LogDirPlan) -> impl Iterator<Item = u64> {
-    let steps = applied(dir).flat_map(|plan| &plan.steps);
-    let written = steps.filter_map(|step| match &step.action {
+/// Returns the lengths of the files that are written for a log before anything is freed.
+fn files_of_log(log: &PartitionPlan) -> impl Iterator<Item = u64> {
+    log.steps.iter().filter_map(|step| match &step.action {
         StepAction::Write { content, .. } => Some(content.len),
         _ => None,
-    });
+    })
+}
+
+/// Returns the lengths of the files that are written beside the logs of a dir.
+fn files_of_dir(dir: &LogDirPlan) -> impl Iterator<Item = u64> {
     // A checkpoint's line has 24 bytes of numbers beside the topic.
     let checkpoint = dir.recovery_points.as_ref().map(|entries| {
         let lines = entries.iter();
@@ -104,7 +115,7 @@ fn new_files(dir: &LogDirPlan) -> impl Iterator<Item = u64> {
             .sum()
     });
     let marker = (dir.hand_over == HandOver::Clean).then_some(0);
-    written.chain(checkpoint).chain(marker)
+    checkpoint.into_iter().chain(marker)
 }
 
 /// Returns what is kept of a log: bytes, and whether it is a whole file.

@@ -326,7 +326,11 @@ fn an_immutable_file_is_refused_before_any_change() {
             .is_ok_and(|output| output.status.success())
     };
     if !chattr("+i") {
-        println!("skipped: no chattr, or it is not allowed here");
+        assert!(
+            !nix_is_root(),
+            "root needs chattr of e2fsprogs for this test"
+        );
+        println!("not checked: this user cannot make a file immutable");
         return;
     }
     let state = tree.path("state");
@@ -334,91 +338,6 @@ fn an_immutable_file_is_refused_before_any_change() {
     let outcome = apply(&RealStorage, &state, &plan);
     assert!(chattr("-i"));
     assert!(refused(outcome).contains("cannot be changed"));
-}
-
-/// Mounts a tmpfs; unmounts it when dropped.
-struct Tmpfs<'a>(&'a Path);
-
-impl<'a> Tmpfs<'a> {
-    fn mount(dir: &'a Path, options: &str) -> Result<Self, String> {
-        std::fs::create_dir_all(dir).unwrap();
-        let output = std::process::Command::new("mount")
-            .args(["-t", "tmpfs", "-o", options, "tmpfs"])
-            .arg(dir)
-            .output()
-            .map_err(|error| error.to_string())?;
-        if output.status.success() {
-            Ok(Self(dir))
-        } else {
-            Err(String::from_utf8_lossy(&output.stderr).into_owned())
-        }
-    }
-}
-
-impl Drop for Tmpfs<'_> {
-    fn drop(&mut self) {
-        let _ = std::process::Command::new("umount").arg(self.0).output();
-    }
-}
-
-#[test]
-fn a_full_volume_and_one_without_inodes_are_refused_before_any_change() {
-    for (options, text) in [
-        ("size=1m", "bytes free"),
-        ("size=4m,nr_inodes=64", "inodes"),
-    ] {
-        let tree = torn();
-        std::fs::remove_file(tree.t0(3000, "timeindex")).unwrap();
-        let mount = tree.path("mount");
-        let _mounted = match Tmpfs::mount(&mount, options) {
-            Ok(mounted) => mounted,
-            Err(error) => return println!("skipped: no tmpfs here: {error}"),
-        };
-        copy_tree(&tree.path("d1"), &mount.join("d1"));
-        std::fs::write(mount.join("d1/.lock"), b"").unwrap();
-        fill(&mount, text == "inodes");
-        let state = tree.path("state");
-        let plan = stored(&state, spec(&mount.join("d1"), HandOver::Clean));
-        let before = contents(&mount.join("d1"));
-        let cause = refused(apply(&RealStorage, &state, &plan));
-        assert!(cause.contains(text), "{cause}");
-        assert_eq!(contents(&mount.join("d1")), before);
-    }
-}
-
-/// Uses up all space, or all inodes.
-fn fill(mount: &Path, inodes: bool) {
-    use std::io::Write as _;
-    if inodes {
-        let mut number = 0;
-        while std::fs::write(mount.join(number.to_string()), b"").is_ok() {
-            number += 1;
-        }
-    } else {
-        let mut file = std::fs::File::create(mount.join("filler")).unwrap();
-        while file.write_all(&[1; 4096]).is_ok() {}
-    }
-}
-
-#[test]
-fn a_read_only_mount_is_refused() {
-    let tree = torn();
-    let mount = tree.path("mount");
-    let _mounted = match Tmpfs::mount(&mount, "size=16m") {
-        Ok(mounted) => mounted,
-        Err(error) => return println!("skipped: no tmpfs here: {error}"),
-    };
-    copy_tree(&tree.path("d1"), &mount.join("d1"));
-    let remount = std::process::Command::new("mount")
-        .args(["-o", "remount,ro"])
-        .arg(&mount)
-        .status()
-        .unwrap();
-    assert!(remount.success());
-    let state = tree.path("state");
-    let plan = stored(&state, spec(&mount.join("d1"), HandOver::Verify));
-    let cause = refused(apply(&RealStorage, &state, &plan));
-    assert!(cause.contains("ead-only"), "{cause}");
 }
 
 #[test]

@@ -23,3 +23,4 @@ mod power_cut;
 mod pty;
 mod recovery;
 mod support;
+mod volumes;

@@ -7,6 +7,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::fs::symlink;
 
 use crate::support::fixture::{BATCH, SEGMENT, Tree};
+use crate::support::namespace::unshare;
 use crate::support::program::{Ran, run};
 
 fn scan(tree: &Tree, dirs: &str) -> Ran {
@@ -164,30 +165,21 @@ fn a_file_that_vanishes_behind_a_plan() {
     assert_eq!(scan(&tree, "d1").exit, 3);
 }
 
-/// Says why a test says nothing on this machine.
-fn skip(why: &str) {
-    use std::io::Write as _;
-    let _ = writeln!(std::io::stderr(), "skipped: {why}");
-}
-
-/// Runs a shell with mounts of its own, or says why not.
-fn with_mounts(tree: &Tree, script: &str) -> Option<Ran> {
-    if !nix::unistd::geteuid().is_root() {
-        skip("only root mounts");
-        return None;
-    }
-    let output = std::process::Command::new("unshare")
-        .args(["--mount", "--propagation", "private", "sh", "-ec", script])
+/// Runs a shell with mounts of its own.
+fn with_mounts(tree: &Tree, script: &str) -> Ran {
+    let output = unshare()
+        .args(["sh", "-ec", script])
         .current_dir(tree.path("."))
         .env("K", env!("CARGO_BIN_EXE_krescue"))
         .env("XDG_STATE_HOME", tree.path("state"))
         .output();
-    let ran = crate::support::program::ran(output.ok()?);
-    if ran.err.contains("unshare") || ran.err.contains("mount:") {
-        skip(&ran.err);
-        return None;
-    }
-    Some(ran)
+    let ran = crate::support::program::ran(output.unwrap());
+    assert!(
+        !ran.err.contains("unshare:") && !ran.err.contains("mount:"),
+        "run as root, or allow user namespaces: {}",
+        ran.err
+    );
+    ran
 }
 
 #[test]
@@ -197,9 +189,7 @@ fn a_read_only_mount_is_looked_at_and_not_applied_to() {
     let before = tree.fingerprint("d1");
     let mounted = "mount --bind d1 d1; mount -o remount,ro,bind d1;";
     let look = format!("{mounted} $K --log-dirs d1 scan --json");
-    let Some(ran) = with_mounts(&tree, &look) else {
-        return;
-    };
+    let ran = with_mounts(&tree, &look);
     assert_eq!(
         ran.exits(3).finding("torn_tail")["position"],
         SEGMENT - BATCH
@@ -207,7 +197,7 @@ fn a_read_only_mount_is_looked_at_and_not_applied_to() {
     let apply = format!(
         "{mounted} $K --log-dirs d1 --kafka-version 4.4.0 recover --apply --yes-to-all --json"
     );
-    let ran = with_mounts(&tree, &apply).unwrap().exits(4);
+    let ran = with_mounts(&tree, &apply).exits(4);
     assert!(
         ran.err.contains("read-only") || ran.err.contains("Read-only"),
         "{}",
@@ -227,10 +217,7 @@ fn a_full_volume_is_refused_before_any_change() {
         find d1 -type f ! -name .lock | sort | xargs md5sum > ../after; exit $rc";
     fs::create_dir(tree.path("mnt")).unwrap();
     tree.write("d1/recovery-point-offset-checkpoint", "");
-    let Some(ran) = with_mounts(&tree, script) else {
-        return;
-    };
-    let ran = ran.exits(4);
+    let ran = with_mounts(&tree, script).exits(4);
     assert!(
         ran.err.contains("free") || ran.err.contains("space") || ran.err.contains("room"),
         "{}",
