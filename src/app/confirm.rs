@@ -64,7 +64,7 @@ impl PlanSummary {
                 Verdict::Refused { .. } => sum.refused += 1,
                 Verdict::NotSupportedYet { .. } => sum.unsupported += 1,
                 Verdict::Unreadable { .. } => sum.unreadable += 1,
-                Verdict::Recover | Verdict::Skipped { .. } => {}
+                Verdict::Recover | Verdict::TakeBack | Verdict::Skipped { .. } => {}
             }
             if log.verdict.is_applied() && !log.steps.is_empty() {
                 sum.add_steps(log);

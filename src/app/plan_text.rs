@@ -203,7 +203,7 @@ fn stays(lines: &mut Vec<PlanLine>, state: &State, shown: &ShownPlan) {
                     same += 1;
                     continue;
                 }
-                Verdict::Ask(_) | Verdict::Recover => continue,
+                Verdict::Ask(_) | Verdict::Recover | Verdict::TakeBack => continue,
             };
             let text = format!("{} on {}: {why}", log.dir_name, label_of(state, dir));
             lines.push(line(std::mem::take(&mut label), tone, text));

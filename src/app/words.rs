@@ -114,6 +114,14 @@ pub fn step(step: &Step) -> String {
             None => format!("write {file} ({})", text::bytes(content.len)),
         },
         StepAction::Rename { to } => format!("rename {file} to {to}"),
+        StepAction::Restore { kept, .. } => {
+            format!("put {file} back ({})", text::bytes(kept.len))
+        }
+        StepAction::Append { from, kept, .. } => format!(
+            "put {} back behind byte {} of {file}",
+            text::bytes(kept.len),
+            text::count(*from)
+        ),
     }
 }
 

@@ -9,7 +9,7 @@ use super::report::{ProgressLine, ProgressReport, Reached};
 use super::signals::StopWish;
 use super::{CliError, Exit, clock};
 use crate::engine::{
-    Confirmed, JobEvent, JobOutcome, JobSpec, JobState, LogState, StoredPlan, start_job,
+    Confirmed, JobEvent, JobOutcome, JobSpec, JobState, LogState, StoredPlan, Who, start_job,
 };
 use crate::plan::{LogDirPlan, PartitionPlan};
 
@@ -52,6 +52,8 @@ pub(super) struct ApplyRequest<'a> {
     pub(super) state_dir: &'a Path,
     /// Every log dir of the configuration; a lock in any of them refuses the job.
     pub(super) log_dirs: &'a [PathBuf],
+    /// Who asks for it.
+    pub(super) who: Who,
     /// How the plan was confirmed.
     pub(super) confirmed: Confirmed,
     /// Workers in all.
@@ -70,12 +72,9 @@ pub(super) fn apply(
 ) -> Result<Applied, CliError> {
     let wish = StopWish::on_signals();
     let spec = JobSpec {
-        plan: stored.hash.clone(),
         also_locked: request.log_dirs.to_vec(),
-        started_at: clock::now(),
-        who: who(),
-        confirmed: request.confirmed,
         threads: request.threads,
+        ..JobSpec::of(stored, clock::now(), request.who.clone(), request.confirmed)
     };
     let mut handle = start_job(request.state_dir, &spec)?;
     let job = handle.id().to_string();
@@ -156,20 +155,5 @@ fn exit_of(state: &JobState, stderr: &Path) -> (Exit, Option<String>) {
             );
             (Exit::Failed, Some(cause))
         }
-    }
-}
-
-/// Returns who runs this process, for the audit: `root on /dev/pts/3`.
-pub(crate) fn who() -> String {
-    let uid = nix::unistd::getuid();
-    let name = nix::unistd::User::from_uid(uid)
-        .ok()
-        .flatten()
-        .map_or_else(|| format!("uid {uid}"), |user| user.name);
-    match std::fs::read_link("/proc/self/fd/0") {
-        Ok(terminal) if terminal.starts_with("/dev/pts") || terminal.starts_with("/dev/tty") => {
-            format!("{name} on {}", terminal.display())
-        }
-        _ => name,
     }
 }

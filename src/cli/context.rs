@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::args::GlobalArgs;
 use super::{CliError, clock};
+use crate::engine::Who;
 use crate::settings::{Flags, Quarantine, SYSTEM_FILE, Settings, Sourced, check_state_dir};
 use crate::terms::Timestamp;
 
@@ -87,6 +88,22 @@ impl Context {
         let dir = std::path::absolute(&dir).unwrap_or(dir);
         check_state_dir(&Sourced::new(dir.clone(), place.source), log_dirs)?;
         Ok(Some(dir))
+    }
+
+    /// Returns who runs this process, for the audit.
+    pub fn who(&self) -> Who {
+        let uid = nix::unistd::getuid();
+        let user = nix::unistd::User::from_uid(uid).ok().flatten();
+        let terminal = std::fs::read_link("/proc/self/fd/0")
+            .ok()
+            .filter(|path| path.starts_with("/dev/pts") || path.starts_with("/dev/tty"));
+        Who {
+            user: user.map_or_else(|| format!("uid {uid}"), |user| user.name),
+            terminal: terminal.map(|path| path.display().to_string()),
+            sudo_user: self.settings.sudo_user.clone(),
+            ssh_connection: self.settings.ssh_connection.clone(),
+            host: self.host.clone(),
+        }
     }
 
     /// Returns why this session may change nothing, if so.

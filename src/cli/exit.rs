@@ -200,6 +200,10 @@ impl From<EngineError> for CliError {
                 Exit::Refused,
                 "Make the plan again (krescue recover), or name its --state-dir.",
             ),
+            EngineError::CannotUndo { .. } => (
+                Exit::Refused,
+                "Nothing was changed; krescue quarantine ls shows what can be taken back.",
+            ),
             EngineError::NoSuchJob { .. } => (Exit::Failed, "krescue jobs lists them."),
             EngineError::StateInsideLogDir { .. } => (Exit::Usage, "Name another --state-dir."),
             EngineError::StateDamaged { .. } => (

@@ -17,7 +17,6 @@ pub mod target;
 mod value;
 
 #[cfg(feature = "tui")]
-pub(crate) use apply::who;
 pub use context::Context;
 pub use exit::{CliError, Exit};
 pub use look::{BesideBroker, Look};

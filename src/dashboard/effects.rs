@@ -121,9 +121,10 @@ impl Dashboard {
             plan: plan.to_owned(),
             also_locked: look.log_dirs.clone(),
             started_at: now(),
-            who: crate::cli::who(),
+            who: self.context.who(),
             confirmed: Confirmed::Typed,
             threads: threads.map(|threads| threads.value.get()),
+            undoes: None,
         };
         let handle = start_job(&state_dir, &spec).map_err(|error| error.sentence())?;
         Ok(WatchedJob::new(handle))

@@ -12,15 +12,16 @@ use super::audit::Audit;
 use super::context::JobContext;
 use super::crew::Work;
 use super::dir_plan::is_unread;
-use super::hand_over::hand_over;
+use super::hand_over::{hand_over, keep_dir, take_hand_over_back};
 use super::job_spec::JobSpec;
+use super::journal::{Journal, JournalLine};
 use super::plan_job::panic_text;
 use super::plan_store::StoredPlan;
 use super::preflight::{Ready, preflight};
 use super::quarantine::QuarantineDir;
 use super::volumes::threads_or_default;
 use super::{JobEvent, JobOutcome, LogState, Phase};
-use crate::disk::Storage;
+use crate::disk::{DiskError, Storage};
 use crate::plan::{HandOver, LogDirPlan, PartitionPlan, RecoveryPlan};
 
 /// Applies a stored plan in this process; for the process of a job, and for tests.
@@ -61,26 +62,77 @@ pub(super) fn apply(
             for note in &ready.notes {
                 context.emit(JobEvent::Note { text: note.clone() });
             }
-            let job = ApplyJob {
-                shared: ApplyShared {
-                    storage,
-                    stored,
-                    context,
-                    quarantine: QuarantineDir {
+            journaled(state_dir, &ready, (stored, spec), |journal| {
+                let job = ApplyJob {
+                    shared: ApplyShared {
                         storage,
-                        root: ready.quarantine.as_deref(),
+                        stored,
+                        context,
+                        quarantine: QuarantineDir {
+                            storage,
+                            root: ready.quarantine.as_deref(),
+                        },
+                        journal,
                     },
-                },
-                audit: &audit,
-                spec,
-            };
-            job.run(&ready)
+                    audit: &audit,
+                    spec,
+                };
+                job.run(&ready)
+            })
         }
     };
     match audit.end(&outcome) {
         Ok(()) => outcome,
         Err(error) => JobOutcome::Failed {
             cause: format!("the audit: {}", error.sentence()),
+        },
+    }
+}
+
+/// Runs an apply between the first and the last line of its journal.
+fn journaled(
+    state_dir: &Path,
+    ready: &Ready,
+    (stored, spec): (&StoredPlan, &JobSpec),
+    run: impl FnOnce(&Journal) -> JobOutcome,
+) -> JobOutcome {
+    let journal = match Journal::begin(state_dir, stored, spec, ready.quarantine.as_deref()) {
+        Ok(journal) => journal,
+        Err(error) => {
+            let cause = format!("no journal can be written: {}", error.sentence());
+            return JobOutcome::Refused { cause };
+        }
+    };
+    let at = spec.started_at;
+    let tell_undone = |line: &dyn Fn(String) -> JournalLine| -> Result<(), DiskError> {
+        let Some(undone) = &stored.plan.undoes else {
+            return Ok(());
+        };
+        let journal = Journal::append_to(state_dir, undone)?;
+        journal.write(&line(stored.hash.clone()))?;
+        journal.sync()
+    };
+    if let Err(error) = tell_undone(&|by| JournalLine::Undoing { by, at }) {
+        let cause = format!("no journal can be written: {}", error.sentence());
+        return JobOutcome::Refused { cause };
+    }
+    let outcome = run(&journal);
+    let ended = || -> Result<(), DiskError> {
+        journal.write(&JournalLine::End {
+            outcome: outcome.clone(),
+        })?;
+        journal.sync()?;
+        match outcome {
+            JobOutcome::Done | JobOutcome::DoneButLeft { .. } => {
+                tell_undone(&|by| JournalLine::Undone { by, at })
+            }
+            _ => Ok(()),
+        }
+    };
+    match ended() {
+        Ok(()) => outcome,
+        Err(error) => JobOutcome::Failed {
+            cause: format!("the journal: {}", error.sentence()),
         },
     }
 }
@@ -113,8 +165,8 @@ impl<'a> ApplyJob<'a> {
 
     fn steps_and_hand_over(&self, ready: &Ready) -> Result<(), LogFailure> {
         let context = self.shared.context;
-        let slots = self.slots();
-        let steps = slots.iter().map(|(_, plan, _)| plan.steps.len() as u64);
+        let slots = self.slots(ready);
+        let steps = slots.iter().map(|(_, _, log)| lock(log).steps_left());
         context.set_steps_total(steps.sum());
         context.enter(Phase::Applying);
         let done = self.prepare_and_execute(&slots, ready);
@@ -132,7 +184,7 @@ impl<'a> ApplyJob<'a> {
         self.sync(ready)?;
         context.enter(Phase::HandingOver);
         for dir in &self.plan().log_dirs {
-            hand_over(self.shared.storage, self.shared.quarantine, dir)?;
+            hand_over(self.shared.storage, self.shared.journal, dir)?;
             self.audit.hand_over(&dir.path, dir.hand_over)?;
         }
         Ok(())
@@ -140,8 +192,16 @@ impl<'a> ApplyJob<'a> {
 
     fn prepare_and_execute(&self, slots: &[LogSlot<'a>], ready: &Ready) -> Result<(), LogFailure> {
         let mut waiting: Vec<&LogSlot<'a>> = slots.iter().collect();
+        let (storage, journal) = (self.shared.storage, self.shared.journal);
+        for dir in &self.plan().log_dirs {
+            keep_dir(storage, self.shared.quarantine, journal, dir)?;
+        }
         self.in_parallel(&waiting, ready, |_, log, _| log.prepare(&self.shared))?;
         self.sync(ready)?;
+        journal.sync()?;
+        for dir in &self.plan().log_dirs {
+            take_hand_over_back(storage, dir)?;
+        }
         // One stage of every log, then one sync for all of them: a sync a log would cost thousands.
         while !waiting.is_empty() {
             self.in_parallel(&waiting, ready, |dir, log, plan| {
@@ -164,7 +224,7 @@ impl<'a> ApplyJob<'a> {
     }
 
     /// Returns the logs that have steps, and tells of those that have none.
-    fn slots(&self) -> Vec<LogSlot<'a>> {
+    fn slots(&self, ready: &Ready) -> Vec<LogSlot<'a>> {
         let mut slots = Vec::new();
         for (index, dir) in self.plan().log_dirs.iter().enumerate() {
             let counters = self.shared.context.dir(index);
@@ -173,7 +233,8 @@ impl<'a> ApplyJob<'a> {
                     count(&counters.logs_total);
                 }
                 if plan.verdict.is_applied() && !plan.steps.is_empty() {
-                    let log = LogApply::new(&dir.path, plan);
+                    let done = ready.steps_done(&dir.path, &plan.dir_name);
+                    let log = LogApply::new(&dir.path, plan, done);
                     slots.push((index, plan, Mutex::new(log)));
                     continue;
                 }
@@ -302,7 +363,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 mod tests {
     use super::*;
     use crate::disk::RealStorage;
-    use crate::engine::{Confirmed, PlanSpec, PlanStore, start_plan};
+    use crate::engine::{Confirmed, PlanSpec, PlanStore, Who, start_plan};
     use crate::terms::{KafkaVersion, Timestamp};
 
     #[test]
@@ -316,14 +377,8 @@ mod tests {
         let spec = PlanSpec::new(vec![log_dir.clone()], version, Timestamp(1_796_033_700_000));
         let made = start_plan(spec).unwrap().join().unwrap();
         let stored = PlanStore::new(&state).save(made).unwrap();
-        let spec = JobSpec {
-            plan: stored.hash.clone(),
-            also_locked: Vec::new(),
-            started_at: Timestamp(1_796_033_700_000),
-            who: "tester".to_owned(),
-            confirmed: Confirmed::Typed,
-            threads: None,
-        };
+        let at = Timestamp(1_796_033_700_000);
+        let spec = JobSpec::of(&stored, at, Who::named("tester"), Confirmed::Typed);
         let context = JobContext::new(std::slice::from_ref(&log_dir), Box::new(|_| ()));
         context.cancel();
         let outcome = apply(&RealStorage, &state, &stored, &spec, &context);

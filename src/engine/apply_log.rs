@@ -5,20 +5,22 @@
 //! system call, so that whatever kills krescue leaves a prefix of the steps. The steps of a stage may become durable in
 //! any order; the caller syncs before the next stage, so that a power cut leaves no more than a kill does.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use super::audit::{LogAct, StepAct, action_lengths};
 use super::context::JobContext;
+use super::journal::{Journal, JournalLine};
+use super::log_progress::{Identity, LogSteps};
 use super::log_target::OWN_SUFFIX;
 use super::plan_store::StoredPlan;
-use super::quarantine::{Cut, Kept, QuarantineDir, with_suffix};
+use super::quarantine::{Cut, Kept, QuarantineDir, check_kept, put_beside, with_suffix};
 use super::second_look::look_again;
-use super::stamps::check_partition;
+use super::stamps::{StampError, check_partition};
 use super::{EngineError, JobEvent};
-use crate::disk::{DiskAction, DiskError, Ownership, Storage};
+use crate::disk::{DiskAction, DiskError, Ownership, Piece, Storage};
 use crate::format::file_name::{FileKind, PartitionFile};
-use crate::plan::{Content, FileStamp, PartitionPlan, Quarantine, Step, StepAction};
+use crate::plan::{Content, FileStamp, KeptFile, PartitionPlan, Quarantine, Step, StepAction};
 
 /// Why a log's steps were not all done.
 #[derive(Debug)]
@@ -47,6 +49,7 @@ pub(super) struct ApplyShared<'a> {
     pub(super) stored: &'a StoredPlan,
     pub(super) context: &'a JobContext,
     pub(super) quarantine: QuarantineDir<'a>,
+    pub(super) journal: &'a Journal,
 }
 
 /// One log whose steps are to be done.
@@ -54,8 +57,10 @@ pub(super) struct LogApply<'a> {
     log_dir: &'a Path,
     plan: &'a PartitionPlan,
     dir: PathBuf,
+    /// How many steps an interrupted run did already.
+    done: usize,
     /// What was kept, by the number of its step.
-    kept: HashMap<usize, Kept>,
+    kept: BTreeMap<usize, Kept>,
     /// Files that were written under krescue's own names and wait for their rename.
     written: Vec<PathBuf>,
     /// The steps that wait, a stage each; the next stage is last.
@@ -65,21 +70,24 @@ pub(super) struct LogApply<'a> {
 }
 
 impl<'a> LogApply<'a> {
-    /// Returns the apply of one log of `log_dir`.
-    pub(super) fn new(log_dir: &'a Path, plan: &'a PartitionPlan) -> Self {
+    /// Returns the apply of one log of `log_dir`, behind its first `done` steps.
+    pub(super) fn new(log_dir: &'a Path, plan: &'a PartitionPlan, done: usize) -> Self {
+        let left = plan.steps.get(done..).unwrap_or_default();
         Self {
             log_dir,
             plan,
             dir: log_dir.join(&plan.dir_name),
-            kept: HashMap::new(),
+            done,
+            kept: BTreeMap::new(),
             written: Vec::new(),
-            stages: plan
-                .steps
-                .chunk_by(|_, next| !next.after_sync)
-                .rev()
-                .collect(),
+            stages: left.chunk_by(|_, next| !next.after_sync).rev().collect(),
             act: LogAct::new(log_dir, plan),
         }
+    }
+
+    /// Returns how many steps are left to begin with.
+    pub(super) fn steps_left(&self) -> u64 {
+        self.plan.steps.len().saturating_sub(self.done) as u64
     }
 
     /// Says whether all steps are done.
@@ -95,42 +103,86 @@ impl<'a> LogApply<'a> {
     /// Keeps what will go and writes what will come; the log stays as it is.
     pub(super) fn prepare(&mut self, shared: &ApplyShared<'_>) -> Result<(), LogFailure> {
         look_again(shared.storage, &self.dir, self.plan).map_err(LogFailure::Failed)?;
-        for (number, step) in self.plan.steps.iter().enumerate() {
+        // A file that an earlier step renames lies under its old name now.
+        let mut old_names: HashMap<&str, &str> = HashMap::new();
+        for (number, step) in self.plan.steps.iter().enumerate().skip(self.done) {
             if shared.context.is_cancelled() {
                 return Err(LogFailure::Stopped);
             }
-            self.keep(shared, number, step)?;
-            if let StepAction::Write { content, .. } = &step.action {
-                self.write(shared, step, content)?;
+            let name = old_names.get(step.file.as_str()).copied();
+            let name = name.unwrap_or(&step.file);
+            match &step.action {
+                StepAction::Remove { len } => self.keep(shared, number, name, (0, *len))?,
+                StepAction::SetLen { from, to } => {
+                    self.keep(shared, number, name, (*to, *from))?;
+                }
+                StepAction::Write { content, replaces } => {
+                    if let Some(len) = replaces {
+                        self.keep(shared, number, name, (0, *len))?;
+                    }
+                    self.write(shared, step, content)?;
+                }
+                StepAction::Rename { to } => {
+                    old_names.insert(to, name);
+                }
+                StepAction::Restore { kept, .. } => {
+                    let half = with_suffix(&self.dir.join(&step.file), OWN_SUFFIX);
+                    self.written.push(half.clone());
+                    put_beside(shared.storage, kept, &half)?;
+                }
+                StepAction::Append { kept, .. } => check_kept(shared.storage, kept)?,
             }
+        }
+        let kept: Vec<(usize, KeptFile)> = self
+            .kept
+            .iter()
+            .filter_map(|(number, kept)| Some((*number, kept.file.clone()?)))
+            .collect();
+        if !kept.is_empty() {
+            shared.journal.write(&JournalLine::Log {
+                dir: self.log_dir.to_owned(),
+                partition: self.plan.dir_name.clone(),
+                kept,
+            })?;
         }
         Ok(())
     }
 
+    /// Keeps the bytes of a range that a step takes away; those that can be made again only for an undo.
     fn keep(
         &mut self,
         shared: &ApplyShared<'_>,
         number: usize,
-        step: &Step,
+        name: &str,
+        (from, until): (u64, u64),
     ) -> Result<(), LogFailure> {
-        let (from, until) = match &step.action {
-            StepAction::SetLen { from, to } => (*to, Some(*from)),
-            StepAction::Rename { .. } | StepAction::Write { replaces: None, .. } => return Ok(()),
-            StepAction::Remove { .. } | StepAction::Write { .. } => (0, None),
+        let Some(step) = self.plan.steps.get(number) else {
+            return Ok(());
         };
-        let stamp = self.stamp(&step.file);
-        if let (Quarantine::Keep, Some(stamp)) = (step.quarantine, stamp) {
-            let path = self.dir.join(&step.file);
-            let cut = Cut {
-                path: &path,
-                stamp,
-                from,
-                until: until.unwrap_or(stamp.len),
-                in_place: matches!(step.action, StepAction::SetLen { .. }),
-            };
-            let kept = shared.quarantine.keep(cut)?;
-            self.kept.insert(number, kept);
+        let quarantine = shared.quarantine;
+        // An undo's own changes are made again by the plan that it takes back.
+        let wanted = quarantine.root.is_some() || step.quarantine == Quarantine::Keep;
+        let ours = shared.stored.plan.undoes.is_some() || name.ends_with(OWN_SUFFIX);
+        if !wanted || ours {
+            return Ok(());
         }
+        let path = self.dir.join(name);
+        let stat = shared.storage.stat(&path)?;
+        let stamp = FileStamp {
+            name: name.to_owned(),
+            inode: stat.inode,
+            len: stat.len,
+            mtime_ns: stat.mtime_ns,
+        };
+        let cut = Cut {
+            path: &path,
+            stamp: &stamp,
+            from,
+            until,
+            in_place: matches!(step.action, StepAction::SetLen { .. }),
+            quarantine: step.quarantine,
+        };
+        self.kept.insert(number, quarantine.keep(cut)?);
         Ok(())
     }
 
@@ -164,7 +216,7 @@ impl<'a> LogApply<'a> {
     pub(super) fn execute(&mut self, shared: &ApplyShared<'_>) -> Result<(), LogFailure> {
         let storage = shared.storage;
         if self.act.steps.is_empty() {
-            check_partition(storage, &self.dir, &self.plan.stamps)
+            self.check(storage)
                 .map_err(|error| LogFailure::Failed(error.sentence()))?;
         }
         for step in self.stages.last().copied().unwrap_or_default() {
@@ -173,14 +225,14 @@ impl<'a> LogApply<'a> {
             }
             self.step(storage, step)?;
             let (action, before, after) = action_lengths(&step.action);
-            let kept = self.kept.remove(&self.act.steps.len());
+            let kept = self.kept.remove(&(self.done + self.act.steps.len()));
             self.act.steps.push(StepAct {
                 file: &step.file,
                 action,
                 before,
                 after,
                 cut_sha256: kept.as_ref().and_then(|kept| kept.sha256.clone()),
-                kept: kept.and_then(|kept| kept.path),
+                kept: kept.and_then(|kept| kept.place),
             });
             shared.context.count_step();
             shared.context.emit(JobEvent::Step {
@@ -190,7 +242,51 @@ impl<'a> LogApply<'a> {
             });
         }
         self.stages.pop();
+        if self.is_done() {
+            self.tell_left(shared)?;
+        }
         Ok(())
+    }
+
+    /// Checks that the log is as the preflight saw it.
+    fn check(&self, storage: &dyn Storage) -> Result<(), StampError> {
+        if self.done == 0 {
+            return check_partition(storage, &self.dir, &self.plan.stamps);
+        }
+        let steps = LogSteps {
+            storage,
+            dir: self.dir.clone(),
+            plan: self.plan,
+            kept: None,
+            left: None,
+            identity: Identity::Same,
+        };
+        match steps.done()? {
+            done if done == self.done => Ok(()),
+            _ => Err(StampError::Changed(format!(
+                "{} changed since it was checked",
+                self.dir.display()
+            ))),
+        }
+    }
+
+    /// Tells the journal how the log was left, where an undo may ask.
+    fn tell_left(&self, shared: &ApplyShared<'_>) -> Result<(), LogFailure> {
+        if shared.quarantine.root.is_none() {
+            return Ok(());
+        }
+        let stamps = shared.storage.list(&self.dir)?.into_iter();
+        let stamps = stamps.map(|entry| FileStamp {
+            name: entry.name,
+            inode: entry.stat.inode,
+            len: entry.stat.len,
+            mtime_ns: entry.stat.mtime_ns,
+        });
+        Ok(shared.journal.write(&JournalLine::LogLeft {
+            dir: self.log_dir.to_owned(),
+            partition: self.plan.dir_name.clone(),
+            stamps: stamps.collect(),
+        })?)
     }
 
     fn step(&mut self, storage: &dyn Storage, step: &Step) -> Result<(), LogFailure> {
@@ -200,10 +296,22 @@ impl<'a> LogApply<'a> {
             StepAction::Remove { .. } if self.written.contains(&path) => {}
             StepAction::Remove { .. } => storage.remove(&path)?,
             StepAction::SetLen { to, .. } => storage.set_len(&path, *to)?,
-            StepAction::Write { .. } => {
+            StepAction::Write { .. } | StepAction::Restore { .. } => {
                 let half = with_suffix(&path, OWN_SUFFIX);
                 storage.rename(&half, &path)?;
                 self.written.retain(|other| *other != half);
+            }
+            StepAction::Append { from, to, kept } => {
+                let piece = Piece {
+                    from: 0,
+                    len: kept.len,
+                    to: *from,
+                };
+                match &kept.path {
+                    Some(source) => storage.copy_into(source, piece, &path)?,
+                    None => storage.set_len(&path, *to)?,
+                }
+                storage.set_mtime(&path, kept.mtime_ns)?;
             }
             StepAction::Rename { to } => storage.rename(&path, &self.dir.join(to))?,
         }
@@ -216,10 +324,6 @@ impl<'a> LogApply<'a> {
             // A later plan removes it just as well.
             let _ = storage.remove(&half);
         }
-    }
-
-    fn stamp(&self, file: &str) -> Option<&'a FileStamp> {
-        self.plan.stamps.iter().find(|stamp| stamp.name == file)
     }
 }
 

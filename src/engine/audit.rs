@@ -31,7 +31,7 @@ pub(super) struct Audit<'a> {
 #[derive(Serialize)]
 struct Line<'a, T> {
     at: String,
-    who: &'a str,
+    who: String,
     confirmed: Confirmed,
     plan: &'a str,
     #[serde(flatten)]
@@ -120,7 +120,7 @@ impl<'a> Audit<'a> {
         let at = Timestamp(self.spec.started_at.0.saturating_add(elapsed));
         let line = Line {
             at: at.rfc3339(),
-            who: &self.spec.who,
+            who: self.spec.who.to_string(),
             confirmed: self.spec.confirmed,
             plan: &self.spec.plan,
             act,
@@ -154,5 +154,7 @@ pub(super) fn action_lengths(action: &StepAction) -> (&'static str, Option<u64>,
         StepAction::SetLen { from, to } => ("set_len", Some(*from), Some(*to)),
         StepAction::Write { content, replaces } => ("write", *replaces, Some(content.len)),
         StepAction::Rename { .. } => ("rename", None, None),
+        StepAction::Restore { kept, replaces } => ("restore", *replaces, Some(kept.len)),
+        StepAction::Append { from, to, .. } => ("append", Some(*from), Some(*to)),
     }
 }

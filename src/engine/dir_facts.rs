@@ -13,7 +13,7 @@ use crate::log::{Finding, FindingCode, Severity};
 use crate::plan::{FileStamp, StopState};
 
 /// The files whose state belongs to a log dir's plan.
-const STAMPED: [&str; 6] = [
+pub(super) const STAMPED: [&str; 6] = [
     CLEAN_SHUTDOWN_MARKER,
     CLEANER_CHECKPOINT,
     LOG_START_CHECKPOINT,

@@ -41,6 +41,7 @@ pub(super) fn dir_plan(
         findings: facts.findings,
         partitions,
         stamps: facts.stamps,
+        undo: None,
     }
 }
 
@@ -55,6 +56,7 @@ pub(super) fn failed_dir_plan(path: std::path::PathBuf, finding: Finding) -> Log
         findings: vec![finding],
         partitions: Vec::new(),
         stamps: Vec::new(),
+        undo: None,
     }
 }
 

@@ -50,6 +50,14 @@ pub enum EngineError {
         /// What is wrong with it.
         cause: String,
     },
+    /// What a plan's apply did cannot be taken back.
+    #[error("plan {} cannot be taken back: {cause}", plan.get(..8).unwrap_or(plan))]
+    CannotUndo {
+        /// Its hash.
+        plan: String,
+        /// Why.
+        cause: String,
+    },
     /// No job has that id.
     #[error("no job {id} in {}", jobs.display())]
     NoSuchJob {

@@ -1,43 +1,118 @@
-//! Tells the next boot what was recovered: recovery points, then the marker.
+//! What an apply does to a log dir's own files behind its steps: it tells the next boot what was recovered: recovery
+//! points, then the marker. An undo takes these back first.
 
 use std::path::Path;
 
+use super::EngineError;
 use super::apply_log::new_owner;
+use super::dir_facts::stamps;
+use super::journal::{CheckpointKept, DirKept, Journal, JournalLine};
 use super::log_target::OWN_SUFFIX;
-use super::quarantine::{Cut, QuarantineDir, with_suffix};
-use crate::disk::{DiskError, Storage};
+use super::preflight::is_changed;
+use super::quarantine::{Cut, QuarantineDir, put_beside, with_suffix};
+use crate::disk::{DiskError, LogDirListing, Storage};
 use crate::format::file_name::{CLEAN_SHUTDOWN_MARKER, RECOVERY_POINT_CHECKPOINT};
 use crate::format::offset_checkpoint::OffsetCheckpoint;
-use crate::plan::{FileStamp, HandOver, LogDirPlan};
+use crate::plan::{
+    Content, FileStamp, HandOver, KeptFile, LogDirPlan, Quarantine, Step, StepAction,
+};
+
+/// Keeps the files of a log dir itself that an apply takes away or replaces; all stay as they are.
+pub(super) fn keep_dir(
+    storage: &dyn Storage,
+    quarantine: QuarantineDir<'_>,
+    journal: &Journal,
+    plan: &LogDirPlan,
+) -> Result<(), DiskError> {
+    if quarantine.root.is_none() {
+        return Ok(());
+    }
+    let keep = |name: &str| -> Result<Option<KeptFile>, DiskError> {
+        let path = plan.path.join(name);
+        let stat = match storage.stat(&path) {
+            Ok(stat) => stat,
+            Err(error) if error.is_not_found() => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let stamp = FileStamp {
+            name: name.to_owned(),
+            inode: stat.inode,
+            len: stat.len,
+            mtime_ns: stat.mtime_ns,
+        };
+        let kept = quarantine.keep(Cut {
+            path: &path,
+            stamp: &stamp,
+            from: 0,
+            until: stat.len,
+            // A clean hand-over empties the marker: a second name of it would be empty too.
+            in_place: name == CLEAN_SHUTDOWN_MARKER,
+            quarantine: Quarantine::Keep,
+        })?;
+        Ok(kept.file)
+    };
+    let mut kept = DirKept::default();
+    if plan.removes_marker {
+        kept.marker = keep(CLEAN_SHUTDOWN_MARKER)?;
+    }
+    for (name, content) in checkpoints(plan) {
+        kept.checkpoints.push(CheckpointKept {
+            kept: keep(name)?,
+            name: name.to_owned(),
+            sha256: content.sha256,
+            len: content.len,
+        });
+    }
+    if kept == DirKept::default() {
+        return Ok(());
+    }
+    journal.write(&JournalLine::Dir {
+        dir: plan.path.clone(),
+        kept,
+    })
+}
+
+/// Returns the checkpoints that a hand-over writes, by name.
+pub(super) fn checkpoints(plan: &LogDirPlan) -> Vec<(&'static str, Content)> {
+    let Some(entries) = plan
+        .recovery_points
+        .as_ref()
+        .filter(|_| plan.hand_over != HandOver::None)
+    else {
+        return Vec::new();
+    };
+    let entries = entries
+        .iter()
+        .map(|entry| (entry.topic_partition.clone(), entry.offset))
+        .collect();
+    let bytes = OffsetCheckpoint { entries }.encode();
+    vec![(RECOVERY_POINT_CHECKPOINT, Content::new(bytes))]
+}
 
 /// Takes the marker of a clean stop away, durably.
 ///
 /// Not before the steps are: they are those of a boot that finds it, and one that does not may cut more.
 fn remove_marker(storage: &dyn Storage, log_dir: &Path) -> Result<(), DiskError> {
-    storage.remove(&log_dir.join(CLEAN_SHUTDOWN_MARKER))?;
-    storage.sync_dir(log_dir)
+    match storage.remove(&log_dir.join(CLEAN_SHUTDOWN_MARKER)) {
+        // An interrupted run took it away.
+        Err(error) if !error.is_not_found() => Err(error),
+        _ => storage.sync_dir(log_dir),
+    }
 }
 
 /// Hands a log dir over; everything that it speaks of must be durable.
 pub(super) fn hand_over(
     storage: &dyn Storage,
-    quarantine: QuarantineDir<'_>,
+    journal: &Journal,
     plan: &LogDirPlan,
-) -> Result<(), DiskError> {
+) -> Result<(), EngineError> {
     remove_half(storage, &plan.path)?;
-    if plan.removes_marker && plan.hand_over != HandOver::Clean {
+    if plan.removes_marker && plan.undo.is_none() && plan.hand_over != HandOver::Clean {
         remove_marker(storage, &plan.path)?;
     }
-    if plan.hand_over == HandOver::None {
-        return Ok(());
-    }
-    if let Some(entries) = &plan.recovery_points {
-        let entries = entries
-            .iter()
-            .map(|entry| (entry.topic_partition.clone(), entry.offset))
-            .collect();
-        let bytes = OffsetCheckpoint { entries }.encode();
-        write_checkpoint(storage, quarantine, &plan.path, &bytes)?;
+    for (name, content) in checkpoints(plan) {
+        let bytes = content.bytes.unwrap_or_default();
+        write_checkpoint(storage, &plan.path, name, &bytes)?;
     }
     if plan.hand_over == HandOver::Clean {
         // Empty: every release skips the scan for it, and none takes it for the stop of a known broker epoch.
@@ -46,7 +121,59 @@ pub(super) fn hand_over(
         storage.sync_file(&marker)?;
         storage.sync_dir(&plan.path)?;
     }
-    Ok(())
+    if !is_changed(plan) {
+        return Ok(());
+    }
+    let listing = LogDirListing::read(storage, &plan.path)?;
+    Ok(journal.write(&JournalLine::DirLeft {
+        dir: plan.path.clone(),
+        stamps: stamps(&listing),
+    })?)
+}
+
+/// Takes a hand-over back, durably, before the steps: the marker that it wrote, its checkpoints, then the marker that was
+/// there before, as the steps are those of a boot that finds it.
+pub(super) fn take_hand_over_back(
+    storage: &dyn Storage,
+    plan: &LogDirPlan,
+) -> Result<(), EngineError> {
+    let Some(undo) = &plan.undo else {
+        return Ok(());
+    };
+    let put_back = |step| put_back(storage, &plan.path, step);
+    match &undo.marker {
+        Some(marker) if plan.removes_marker => put_back(marker)?,
+        None if plan.removes_marker => remove_marker(storage, &plan.path)?,
+        _ => {}
+    }
+    undo.checkpoints.iter().try_for_each(put_back)?;
+    match &undo.marker {
+        Some(marker) if !plan.removes_marker => put_back(marker),
+        _ => Ok(()),
+    }
+}
+
+/// Does one step on a log dir's own file, durably; one that an interrupted run did is done again.
+fn put_back(storage: &dyn Storage, log_dir: &Path, step: &Step) -> Result<(), EngineError> {
+    let path = log_dir.join(&step.file);
+    match &step.action {
+        StepAction::Restore { kept, .. } => {
+            let half = with_suffix(&path, OWN_SUFFIX);
+            put_beside(storage, kept, &half)?;
+            storage.sync_file(&half)?;
+            storage.rename(&half, &path)?;
+            // A rename onto another name of the same file does nothing.
+            if storage.stat(&half).is_ok() {
+                storage.remove(&half)?;
+            }
+        }
+        StepAction::Remove { .. } => match storage.remove(&path) {
+            Err(error) if !error.is_not_found() => return Err(error.into()),
+            _ => {}
+        },
+        _ => {}
+    }
+    Ok(storage.sync_dir(log_dir)?)
 }
 
 /// Removes the half-written checkpoint of a run that was killed.
@@ -60,30 +187,11 @@ fn remove_half(storage: &dyn Storage, log_dir: &Path) -> Result<(), DiskError> {
 
 fn write_checkpoint(
     storage: &dyn Storage,
-    quarantine: QuarantineDir<'_>,
     log_dir: &Path,
+    name: &str,
     bytes: &[u8],
 ) -> Result<(), DiskError> {
-    let path = log_dir.join(RECOVERY_POINT_CHECKPOINT);
-    match storage.stat(&path) {
-        Ok(stat) => {
-            let stamp = FileStamp {
-                name: RECOVERY_POINT_CHECKPOINT.to_owned(),
-                inode: stat.inode,
-                len: stat.len,
-                mtime_ns: stat.mtime_ns,
-            };
-            quarantine.keep(Cut {
-                path: &path,
-                stamp: &stamp,
-                from: 0,
-                until: stamp.len,
-                in_place: false,
-            })?;
-        }
-        Err(error) if error.is_not_found() => {}
-        Err(error) => return Err(error),
-    }
+    let path = log_dir.join(name);
     let half = with_suffix(&path, OWN_SUFFIX);
     storage.write_file(&half, bytes, &new_owner(log_dir, &path)?)?;
     storage.sync_file(&half)?;

@@ -278,9 +278,10 @@ mod tests {
             plan: plan.to_owned(),
             also_locked: Vec::new(),
             started_at: Timestamp(1_796_033_700_000),
-            who: "tester".to_owned(),
+            who: crate::engine::Who::named("tester"),
             confirmed: Confirmed::ByHash,
             threads: None,
+            undoes: None,
         }
     }
 

@@ -151,9 +151,10 @@ mod tests {
             plan: "7f3a91c2".repeat(8),
             also_locked: vec![PathBuf::from("/d")],
             started_at: Timestamp(1_796_033_700_000),
-            who: "tester".to_owned(),
+            who: crate::engine::Who::named("tester"),
             confirmed: Confirmed::Typed,
             threads: None,
+            undoes: None,
         }
     }
 

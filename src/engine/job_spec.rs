@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::StoredPlan;
 use crate::terms::Timestamp;
 
 /// A job's name in `STATE/jobs`.
@@ -48,6 +49,44 @@ pub enum Confirmed {
     YesToAll,
 }
 
+/// Who acts, and from where.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Who {
+    /// The user that the process runs as.
+    pub user: String,
+    /// Its terminal, if it has one (`/dev/pts/3`).
+    pub terminal: Option<String>,
+    /// Who called sudo (`SUDO_USER`).
+    pub sudo_user: Option<String>,
+    /// Client and server of the SSH session (`SSH_CONNECTION`).
+    pub ssh_connection: Option<String>,
+    /// The host.
+    pub host: String,
+}
+
+impl Who {
+    /// Returns a user of whom nothing else is known.
+    pub fn named(user: &str) -> Self {
+        Self {
+            user: user.to_owned(),
+            ..Self::default()
+        }
+    }
+}
+
+impl fmt::Display for Who {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.user)?;
+        if let Some(sudo) = &self.sudo_user {
+            write!(f, " (sudo {sudo})")?;
+        }
+        if let Some(terminal) = &self.terminal {
+            write!(f, " on {terminal}")?;
+        }
+        Ok(())
+    }
+}
+
 /// An apply of a stored plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobSpec {
@@ -57,12 +96,30 @@ pub struct JobSpec {
     pub also_locked: Vec<PathBuf>,
     /// When it was started, for the audit.
     pub started_at: Timestamp,
-    /// Who started it, for the audit (`root on pts/3`).
-    pub who: String,
+    /// Who started it, for the audit.
+    pub who: Who,
     /// How it was confirmed.
     pub confirmed: Confirmed,
     /// Workers in all; `None` for min(cores, 16).
     pub threads: Option<usize>,
+    /// The hash of the plan that this one takes back, if it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undoes: Option<String>,
+}
+
+impl JobSpec {
+    /// Returns an apply of `stored` that looks for locks in its own log dirs only.
+    pub fn of(stored: &StoredPlan, started_at: Timestamp, who: Who, confirmed: Confirmed) -> Self {
+        Self {
+            plan: stored.hash.clone(),
+            also_locked: Vec::new(),
+            started_at,
+            who,
+            confirmed,
+            threads: None,
+            undoes: stored.plan.undoes.clone(),
+        }
+    }
 }
 
 #[cfg(test)]

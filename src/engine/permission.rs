@@ -10,7 +10,7 @@ use rustix::fs::{Access, access};
 use super::apply_log::new_owner;
 use super::preflight::is_changed;
 use crate::disk::Storage;
-use crate::plan::{LogDirPlan, PartitionPlan, StepAction};
+use crate::plan::{LogDirPlan, Step, StepAction};
 
 /// Checks that a log dir's own files may be changed; an error is a sentence that says what to do.
 pub(super) fn check_dir_permissions(dir: &LogDirPlan) -> Result<(), String> {
@@ -21,18 +21,19 @@ pub(super) fn check_dir_permissions(dir: &LogDirPlan) -> Result<(), String> {
     may_give_away(&dir.path, &dir.path)
 }
 
-/// Checks that every step of a log is allowed; an error is a sentence that says what to do.
+/// Checks that steps of a log are allowed; an error is a sentence that says what to do.
 pub(super) fn check_log_permissions(
     storage: &dyn Storage,
     log_dir: &Path,
-    plan: &PartitionPlan,
+    dir_name: &str,
+    steps: &[Step],
 ) -> Result<(), String> {
-    let dir = log_dir.join(&plan.dir_name);
+    let dir = log_dir.join(dir_name);
     may_change_names(&dir)?;
     let mut creates = false;
     // A file that an earlier step renames lies under its old name now.
     let mut old_names: BTreeMap<&str, PathBuf> = BTreeMap::new();
-    for step in &plan.steps {
+    for step in steps {
         let path = old_names
             .get(step.file.as_str())
             .cloned()
@@ -40,6 +41,16 @@ pub(super) fn check_log_permissions(
         match &step.action {
             StepAction::SetLen { .. } => may(&path, Access::WRITE_OK)?,
             StepAction::Write { replaces: None, .. } => creates = true,
+            StepAction::Append { kept, .. } => {
+                may(&path, Access::WRITE_OK)?;
+                may_give_to(&path, kept.owner.uid, kept.owner.gid)?;
+            }
+            StepAction::Restore { kept, replaces } => {
+                if replaces.is_some() {
+                    not_immutable(&path)?;
+                }
+                may_give_to(&path, kept.owner.uid, kept.owner.gid)?;
+            }
             StepAction::Write { .. } => {
                 not_immutable(&path)?;
                 may_give_away(log_dir, &path)?;
@@ -82,20 +93,23 @@ fn not_immutable(path: &Path) -> Result<(), String> {
 /// Checks that a new file at `path` can get the owner and group that it must have.
 fn may_give_away(log_dir: &Path, path: &Path) -> Result<(), String> {
     let owner = new_owner(log_dir, path).map_err(|error| error.sentence())?;
+    may_give_to(path, owner.uid, owner.gid)
+}
+
+/// Checks that a file at `path` can belong to this user and group once it is written.
+fn may_give_to(path: &Path, uid: u32, gid: u32) -> Result<(), String> {
     let user = geteuid();
     if user.is_root() {
         return Ok(());
     }
-    let group = Gid::from_raw(owner.gid);
+    let group = Gid::from_raw(gid);
     let in_group = group == getegid() || getgroups().is_ok_and(|groups| groups.contains(&group));
-    if owner.uid == user.as_raw() && in_group {
+    if uid == user.as_raw() && in_group {
         return Ok(());
     }
     Err(format!(
-        "{} must belong to user {} and group {}, and user {user} cannot give it away: run as that user or as root",
-        path.display(),
-        owner.uid,
-        owner.gid
+        "{} must belong to user {uid} and group {gid}, and user {user} cannot give it away: run as that user or as root",
+        path.display()
     ))
 }
 

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::plan::{CheckpointEntry, FileStamp, HandOver, RecoveryPlan, Step, hex};
+use crate::plan::{CheckpointEntry, DirUndo, FileStamp, HandOver, RecoveryPlan, Step, hex};
 use crate::terms::KafkaVersion;
 
 /// What the hash covers, in this order: a change of any of it is another plan.
@@ -13,6 +13,8 @@ struct Hashed<'a> {
     kafka_version: KafkaVersion,
     hand_over: HandOver,
     quarantine: Option<&'a std::path::Path>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    undoes: Option<&'a str>,
     log_dirs: Vec<HashedDir<'a>>,
 }
 
@@ -24,6 +26,8 @@ struct HashedDir<'a> {
     removes_marker: bool,
     stamps: &'a [FileStamp],
     partitions: Vec<HashedPartition<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    undo: Option<&'a DirUndo>,
 }
 
 #[derive(Serialize)]
@@ -41,6 +45,7 @@ pub(super) fn plan_hash(plan: &RecoveryPlan) -> String {
         kafka_version: plan.kafka_version,
         hand_over: plan.hand_over,
         quarantine: plan.quarantine.as_deref(),
+        undoes: plan.undoes.as_deref(),
         log_dirs: plan.log_dirs.iter().map(hashed_dir).collect(),
     };
     let mut sink = HashSink(Sha256::new());
@@ -69,6 +74,7 @@ fn hashed_dir(dir: &crate::plan::LogDirPlan) -> HashedDir<'_> {
         removes_marker: dir.removes_marker,
         stamps: &dir.stamps,
         partitions,
+        undo: dir.undo.as_ref(),
     }
 }
 

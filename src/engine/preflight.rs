@@ -1,21 +1,25 @@
 //! What must hold before the first step: nobody else at the files, nothing changed, room and permission for every write.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use super::apply::is_failed_dir;
 use super::dir_facts::stamps;
+use super::dir_progress::check_resumed_dir;
 use super::job_spec::JobSpec;
+use super::journal::JournalText;
+use super::log_progress::{Identity, LogSteps};
 use super::permission::{check_dir_permissions, check_log_permissions};
 use super::plan_store::StoredPlan;
+use super::quarantine::plan_folder;
 use super::space::check_space;
-use super::stamps::{check_log_dir, check_partition};
+use super::stamps::{check_log_dir, check_names, check_partition};
 use super::volumes::Volumes;
 use crate::disk::{
     LockError, LockState, LogDirListing, LogDirLock, Storage, Volume, look_at_lock, writers_in,
 };
-use crate::format::file_name::DirName;
-use crate::plan::{HandOver, LogDirPlan, PartitionPlan, RecoveryPlan};
+use crate::plan::{DirUndo, HandOver, LogDirPlan, PartitionPlan, RecoveryPlan};
 
 /// A plan that may be carried out; the log dirs are locked as long as this lives.
 #[derive(Debug)]
@@ -26,9 +30,19 @@ pub(super) struct Ready {
     pub(super) volumes: Volumes,
     /// A path on each volume that has to be synced.
     pub(super) sync_paths: BTreeMap<u64, PathBuf>,
-    /// Where cut bytes go; absolute.
+    /// Where cut bytes go: the plan's own folder; absolute.
     pub(super) quarantine: Option<PathBuf>,
+    /// How many steps an interrupted run of this plan did, by log dir and dir name; 0 where nothing is said.
+    resumed: HashMap<(PathBuf, String), usize>,
     _locks: Vec<LogDirLock>,
+}
+
+impl Ready {
+    /// Returns how many steps of a log an interrupted run of this plan did.
+    pub(super) fn steps_done(&self, log_dir: &Path, dir_name: &str) -> usize {
+        let log = (log_dir.to_owned(), dir_name.to_owned());
+        self.resumed.get(&log).copied().unwrap_or(0)
+    }
 }
 
 /// Checks everything, and locks the log dirs; an error is a sentence that says what to do.
@@ -62,6 +76,8 @@ pub(super) fn preflight(
         check_volume(dir, volume.as_ref(), &mut notes)?;
     }
     let locks = lock_all(storage, plan, &all, &mut notes)?;
+    let journal = JournalText::read(&state_dir, &stored.hash).map_err(|error| error.sentence())?;
+    let interrupted = journal.as_ref().filter(|text| text.is_interrupted());
     let mut logs: Vec<(usize, &LogDirPlan, &PartitionPlan)> = Vec::new();
     for (index, dir) in plan.log_dirs.iter().enumerate() {
         if is_failed_dir(dir) {
@@ -71,19 +87,30 @@ pub(super) fn preflight(
             ));
             continue;
         }
-        check_unchanged(storage, dir)?;
+        check_unchanged(storage, dir, interrupted)?;
         check_dir_permissions(dir)?;
         logs.extend(dir.partitions.iter().map(|plan| (index, dir, plan)));
     }
     let by_volume = Volumes::of(volumes.iter().map(Option::as_ref));
     let numbers: Vec<usize> = logs.iter().map(|(index, ..)| *index).collect();
-    by_volume.for_each_log(spec.threads, &numbers, |number| match logs.get(number) {
-        Some((_, dir, plan)) => check_log(storage, dir, plan),
-        None => Ok(()),
+    let resumed = Mutex::new(HashMap::new());
+    by_volume.for_each_log(spec.threads, &numbers, |number| {
+        let Some((_, dir, plan)) = logs.get(number) else {
+            return Ok(());
+        };
+        let done = check_log(storage, dir, plan, interrupted)?;
+        if done > 0 {
+            let log = (dir.path.clone(), plan.dir_name.clone());
+            let mut resumed = resumed.lock().unwrap_or_else(PoisonError::into_inner);
+            resumed.insert(log, done);
+        }
+        Ok::<(), String>(())
     })?;
     check_space(plan, quarantine.as_deref())?;
     let sync_paths = sync_paths(storage, plan, &volumes, quarantine.as_deref())?;
+    let quarantine = quarantine.map(|root| plan_folder(&root, &stored.hash));
     Ok(Ready {
+        resumed: resumed.into_inner().unwrap_or_else(PoisonError::into_inner),
         notes,
         volumes: by_volume,
         sync_paths,
@@ -96,6 +123,10 @@ pub(super) fn preflight(
 pub(super) fn is_changed(dir: &LogDirPlan) -> bool {
     dir.hand_over != HandOver::None
         || dir.removes_marker
+        || dir
+            .undo
+            .as_ref()
+            .is_some_and(|undo| *undo != DirUndo::default())
         || dir
             .partitions
             .iter()
@@ -208,39 +239,63 @@ fn check_volume(
     Ok(())
 }
 
-/// Compares a log dir with what the plan saw: its own files and its partition dirs.
-fn check_unchanged(storage: &dyn Storage, dir: &LogDirPlan) -> Result<(), String> {
+/// Compares a log dir with what the plan saw: its own files and its partition dirs. What an interrupted run of the same
+/// plan did already is no change.
+fn check_unchanged(
+    storage: &dyn Storage,
+    dir: &LogDirPlan,
+    interrupted: Option<&JournalText>,
+) -> Result<(), String> {
     let listing = LogDirListing::read(storage, &dir.path).map_err(|error| error.sentence())?;
-    check_log_dir(&dir.path, &dir.stamps, &stamps(&listing))
-        .map_err(|error| again(&error.sentence()))?;
-    for sub_dir in listing.sub_dirs() {
-        let known = dir
+    let known = |name: &str| {
+        let found = dir
             .partitions
-            .binary_search_by(|plan| plan.dir_name.cmp(&sub_dir.name))
-            .is_ok();
-        if !known
-            && !matches!(
-                sub_dir.parsed,
-                DirName::Invalid | DirName::RemoteLogIndexCache
-            )
-        {
-            let path = dir.path.join(&sub_dir.name);
-            return Err(again(&format!("{} is new", path.display())));
-        }
-    }
-    Ok(())
+            .binary_search_by(|plan| plan.dir_name.as_str().cmp(name));
+        found.is_ok()
+    };
+    let unchanged = match interrupted {
+        None => check_log_dir(&dir.path, &dir.stamps, &stamps(&listing)),
+        Some(_) => check_resumed_dir(storage, dir, &listing),
+    };
+    unchanged
+        .and_then(|()| check_names(&listing, known))
+        .map_err(|error| again(&error.sentence()))
 }
 
-/// Compares a partition dir whose log counts with what the plan saw, and looks whether its steps are allowed.
-fn check_log(storage: &dyn Storage, dir: &LogDirPlan, plan: &PartitionPlan) -> Result<(), String> {
+/// Compares a partition dir whose log counts with what the plan saw, and looks whether its steps are allowed; returns how
+/// many of them an interrupted run did.
+fn check_log(
+    storage: &dyn Storage,
+    dir: &LogDirPlan,
+    plan: &PartitionPlan,
+    interrupted: Option<&JournalText>,
+) -> Result<usize, String> {
+    let mut done = 0;
+    let applied = plan.verdict.is_applied() && !plan.steps.is_empty();
     if plan.verdict.reaches_end() {
-        check_partition(storage, &dir.path.join(&plan.dir_name), &plan.stamps)
-            .map_err(|error| again(&error.sentence()))?;
+        let place = dir.path.join(&plan.dir_name);
+        let unchanged = check_partition(storage, &place, &plan.stamps);
+        match (unchanged, interrupted) {
+            (Ok(()), _) => {}
+            (Err(_), Some(_)) if applied => {
+                let steps = LogSteps {
+                    storage,
+                    dir: place,
+                    plan,
+                    kept: None,
+                    left: None,
+                    identity: Identity::Same,
+                };
+                done = steps.done().map_err(|error| again(&error.sentence()))?;
+            }
+            (Err(error), _) => return Err(again(&error.sentence())),
+        }
     }
-    if plan.verdict.is_applied() && !plan.steps.is_empty() {
-        check_log_permissions(storage, &dir.path, plan)?;
+    if applied {
+        let left = plan.steps.get(done..).unwrap_or_default();
+        check_log_permissions(storage, &dir.path, &plan.dir_name, left)?;
     }
-    Ok(())
+    Ok(done)
 }
 
 fn again(text: &str) -> String {

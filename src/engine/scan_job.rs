@@ -67,6 +67,7 @@ impl ScanJob<'_> {
         let log_dirs = self.assemble(dirs, &targets, planned, settled);
         self.context.enter(Phase::Ended);
         let plan = RecoveryPlan {
+            undoes: None,
             schema: 1,
             kafka_version: self.spec.kafka_version,
             version_source: self.spec.version_source.clone(),

@@ -101,6 +101,7 @@ fn applied(dir: &LogDirPlan) -> impl Iterator<Item = &PartitionPlan> {
 fn files_of_log(log: &PartitionPlan) -> impl Iterator<Item = u64> {
     log.steps.iter().filter_map(|step| match &step.action {
         StepAction::Write { content, .. } => Some(content.len),
+        StepAction::Restore { kept, .. } | StepAction::Append { kept, .. } => Some(kept.len),
         _ => None,
     })
 }
@@ -127,7 +128,9 @@ fn kept(plan: &PartitionPlan) -> impl Iterator<Item = (u64, bool)> {
             StepAction::Remove { len } => Some((*len, true)),
             StepAction::SetLen { from, to } => Some((from.saturating_sub(*to), false)),
             StepAction::Write { replaces, .. } => replaces.map(|len| (len, true)),
-            StepAction::Rename { .. } => None,
+            StepAction::Rename { .. } | StepAction::Restore { .. } | StepAction::Append { .. } => {
+                None
+            }
         })
 }
 

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::log_target::OWN_SUFFIX;
-use crate::disk::{DiskError, Storage};
+use crate::disk::{DiskError, LogDirListing, Storage};
+use crate::format::file_name::DirName;
 use crate::plan::FileStamp;
 
 /// Why a plan does not fit a dir any more.
@@ -59,6 +60,20 @@ pub(super) fn check_partition(
     }
 }
 
+/// Checks that every partition dir is known.
+pub(super) fn check_names(
+    listing: &LogDirListing,
+    known: impl Fn(&str) -> bool,
+) -> Result<(), StampError> {
+    for dir in listing.sub_dirs() {
+        let matters = !matches!(dir.parsed, DirName::Invalid | DirName::RemoteLogIndexCache);
+        if matters && !known(&dir.name) {
+            return Err(changed(&listing.path, &dir.name, "is new"));
+        }
+    }
+    Ok(())
+}
+
 /// Compares a log dir's own files with the plan's stamps.
 pub(super) fn check_log_dir(
     dir: &Path,
@@ -102,7 +117,8 @@ fn compare(
     Ok(())
 }
 
-fn changed(dir: &Path, name: &str, how: &str) -> StampError {
+/// Returns the error of a file that is not as it was.
+pub(super) fn changed(dir: &Path, name: &str, how: &str) -> StampError {
     StampError::Changed(format!(
         "{} {how} since the plan was made",
         dir.join(name).display()

@@ -2,6 +2,7 @@
 
 mod content;
 mod inputs;
+mod kept;
 pub mod recovery;
 mod recovery_plan;
 mod step;
@@ -11,6 +12,7 @@ mod virtual_dir;
 pub use content::Content;
 pub(crate) use content::hex;
 pub use inputs::{HandOver, LogConfig, OnLoss, RecoveryInputs};
+pub use kept::{DirUndo, FileOwner, KeptFile};
 pub use recovery_plan::{
     CheckpointEntry, FileStamp, LogDirPlan, PartitionPlan, RecoveryPlan, SegmentSummary, StopState,
 };

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Class, HandOver, LogConfig, Step, Verdict};
+use super::{Class, DirUndo, HandOver, LogConfig, Step, Verdict};
 use crate::format::file_name::PartitionFile;
 use crate::log::Finding;
 use crate::terms::{KafkaVersion, Offset, Timestamp, TopicPartition};
@@ -114,6 +114,9 @@ pub struct LogDirPlan {
     pub partitions: Vec<PartitionPlan>,
     /// Checkpoints and marker of the dir as they were when the plan was made.
     pub stamps: Vec<FileStamp>,
+    /// What an undo does to the dir's own files; `None` in any other plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undo: Option<DirUndo>,
 }
 
 /// A plan to recover log dirs.
@@ -131,6 +134,9 @@ pub struct RecoveryPlan {
     pub hand_over: HandOver,
     /// Where cut bytes are copied to; `None` for nowhere.
     pub quarantine: Option<PathBuf>,
+    /// The hash of the plan whose apply this one takes back; `None` for a plan of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undoes: Option<String>,
     /// The log dirs.
     pub log_dirs: Vec<LogDirPlan>,
 }

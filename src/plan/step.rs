@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Content;
+use super::{Content, KeptFile};
 
 /// Whether what a step takes away is copied to the quarantine first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -42,6 +42,22 @@ pub enum StepAction {
         /// The new name.
         to: String,
     },
+    /// Puts a whole file back from the quarantine, by a rename.
+    Restore {
+        /// What was kept of it: all.
+        kept: Box<KeptFile>,
+        /// The length of the file that it replaces.
+        replaces: Option<u64>,
+    },
+    /// Puts back the bytes behind a cut.
+    Append {
+        /// Its length in bytes.
+        from: u64,
+        /// Its new length in bytes, always larger.
+        to: u64,
+        /// What was kept of it: the bytes behind `from`.
+        kept: Box<KeptFile>,
+    },
 }
 
 /// One change of one file.
@@ -73,7 +89,7 @@ impl Step {
             StepAction::Remove { len } => *len,
             StepAction::SetLen { from, to } => from.saturating_sub(*to),
             StepAction::Write { replaces, .. } => replaces.unwrap_or(0),
-            StepAction::Rename { .. } => 0,
+            StepAction::Rename { .. } | StepAction::Restore { .. } | StepAction::Append { .. } => 0,
         }
     }
 }

@@ -52,6 +52,8 @@ pub enum Verdict {
     Nothing,
     /// The steps bring the log to what a boot would leave.
     Recover,
+    /// The steps bring the log back to what it was before another plan was carried out.
+    TakeBack,
     /// Kafka's way costs good records; untouched unless accepted.
     Ask(Ask),
     /// Kafka would not load this log; untouched.
@@ -80,7 +82,7 @@ impl Verdict {
     /// Says whether an apply would run the log's steps.
     pub fn is_applied(&self) -> bool {
         match self {
-            Self::Recover => true,
+            Self::Recover | Self::TakeBack => true,
             Self::Ask(ask) => ask.accepted,
             _ => false,
         }
@@ -89,7 +91,7 @@ impl Verdict {
     /// Says whether the log was asked for and stays as it is, although a boot would not leave it so.
     pub fn is_left(&self) -> bool {
         match self {
-            Self::Nothing | Self::Recover | Self::Skipped { .. } => false,
+            Self::Nothing | Self::Recover | Self::TakeBack | Self::Skipped { .. } => false,
             Self::Ask(ask) => !ask.accepted,
             Self::Refused { .. } | Self::NotSupportedYet { .. } | Self::Unreadable { .. } => true,
         }

@@ -94,6 +94,10 @@ pub struct Settings {
     pub color: Sourced<bool>,
     /// Whether the terminal is behind a network.
     pub remote: Sourced<bool>,
+    /// Who called sudo, if anybody did.
+    pub sudo_user: Option<String>,
+    /// Client and server of the SSH session, if this is one.
+    pub ssh_connection: Option<String>,
 }
 
 impl Settings {
@@ -163,6 +167,8 @@ impl Settings {
             ascii: switched("--ascii", ascii),
             color: if_set(first_set(&env, &["NO_COLOR"]), false),
             remote: if_set(first_set(&env, &["SSH_CONNECTION", "SSH_TTY"]), true),
+            sudo_user: first_set(&env, &["SUDO_USER"]).map(|user| user.value),
+            ssh_connection: first_set(&env, &["SSH_CONNECTION"]).map(|ends| ends.value),
         })
     }
 }

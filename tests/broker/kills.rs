@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use krescue::engine::{
-    Confirmed, JobOutcome, JobSpec, LikeKafka, PlanSpec, PlanStore, apply_here, start_plan,
+    Confirmed, JobOutcome, JobSpec, LikeKafka, PlanSpec, PlanStore, Who, apply_here, start_plan,
 };
 use krescue::plan::HandOver;
 use krescue::terms::Timestamp;
@@ -200,13 +200,7 @@ fn apply(
     let plan = PlanStore::new(&state)
         .save(start_plan(spec).unwrap().join().unwrap())
         .unwrap();
-    let job = JobSpec {
-        plan: plan.hash.clone(),
-        also_locked: Vec::new(),
-        started_at: Timestamp(source.now),
-        who: "a test".to_owned(),
-        confirmed: Confirmed::YesToAll,
-        threads: None,
-    };
+    let who = Who::named("a test");
+    let job = JobSpec::of(&plan, Timestamp(source.now), who, Confirmed::YesToAll);
     apply_here(storage, &state, &plan, &job, |_| ())
 }

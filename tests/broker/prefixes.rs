@@ -327,6 +327,7 @@ fn listed(steps: &[Step]) -> String {
         StepAction::SetLen { .. } => "cut ",
         StepAction::Write { .. } => "+",
         StepAction::Rename { .. } => "rename ",
+        StepAction::Restore { .. } | StepAction::Append { .. } => "put back ",
     };
     let words: Vec<_> = steps
         .iter()

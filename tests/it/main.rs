@@ -23,4 +23,5 @@ mod power_cut;
 mod pty;
 mod recovery;
 mod support;
+mod undo;
 mod volumes;

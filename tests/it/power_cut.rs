@@ -101,7 +101,9 @@ impl Judge<'_> {
             let from = match &step.action {
                 StepAction::SetLen { to, .. } => usize::try_from(*to).unwrap(),
                 StepAction::Remove { .. } | StepAction::Write { .. } => 0,
-                StepAction::Rename { .. } => continue,
+                StepAction::Rename { .. }
+                | StepAction::Restore { .. }
+                | StepAction::Append { .. } => continue,
             };
             let path = Path::new("d1").join(self.name).join(&step.file);
             let Some(old) = self.before.get(&path) else {

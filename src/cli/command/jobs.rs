@@ -124,7 +124,7 @@ fn job_line(job: &JobSummary) -> JobLine {
         cause,
         plan: job.spec.plan.clone(),
         started: job.spec.started_at.rfc3339(),
-        who: job.spec.who.clone(),
+        who: job.spec.who.to_string(),
         confirmed: job.spec.confirmed,
     }
 }

@@ -143,7 +143,9 @@ impl Run<'_> {
                 });
             }
         };
-        Ok(Kept::Stored(PlanStore::new(&state_dir.value).save(made)?))
+        Ok(Kept::Stored(Box::new(
+            PlanStore::new(&state_dir.value).save(made)?,
+        )))
     }
 
     fn confirm_and_apply(&mut self, look: &Look, stored: &StoredPlan) -> Result<Exit, CliError> {
@@ -183,6 +185,7 @@ impl Run<'_> {
         let request = ApplyRequest {
             state_dir: &std::path::absolute(&state_dir).unwrap_or(state_dir),
             log_dirs: &look.log_dirs,
+            who: self.context.who(),
             confirmed,
             threads: self
                 .context
@@ -321,7 +324,7 @@ impl Run<'_> {
 /// A plan that was shown.
 enum Kept {
     /// In the store.
-    Stored(StoredPlan),
+    Stored(Box<StoredPlan>),
     /// Not stored: nothing may be written, or there is no state dir.
     Shown {
         /// The plan.

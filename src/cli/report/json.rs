@@ -152,6 +152,8 @@ impl Report for JsonReport<'_> {
                 ("write", *replaces, Some(content.len), None)
             }
             StepAction::Rename { to } => ("rename", None, None, Some(to.as_str())),
+            StepAction::Restore { kept, replaces } => ("restore", *replaces, Some(kept.len), None),
+            StepAction::Append { from, to, .. } => ("append", Some(*from), Some(*to), None),
         };
         self.line(&Line::Step(StepLine {
             dir: path(&dir.path),
@@ -258,6 +260,7 @@ fn verdict_name(verdict: &Verdict) -> &'static str {
     match verdict {
         Verdict::Nothing => "nothing",
         Verdict::Recover => "recover",
+        Verdict::TakeBack => "take_back",
         Verdict::Ask(_) => "ask",
         Verdict::Refused { .. } => "refused",
         Verdict::NotSupportedYet { .. } => "not_supported_yet",
@@ -269,7 +272,7 @@ fn verdict_name(verdict: &Verdict) -> &'static str {
 /// Returns why a log stays as it is.
 fn cause(verdict: &Verdict) -> Option<String> {
     match verdict {
-        Verdict::Nothing | Verdict::Recover => None,
+        Verdict::Nothing | Verdict::Recover | Verdict::TakeBack => None,
         Verdict::Ask(ask) if ask.accepted => None,
         Verdict::Ask(_) => Some("Kafka's way removes good records".to_owned()),
         Verdict::Refused { cause } | Verdict::Unreadable { cause } => Some(cause.clone()),

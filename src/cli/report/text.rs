@@ -254,6 +254,9 @@ fn verdict(verdict: &Verdict, reached: Reached) -> String {
         (Verdict::Recover, Reached::Planned) => "would be recovered".to_owned(),
         (Verdict::Recover, Reached::End) => "recovered".to_owned(),
         (Verdict::Recover, Reached::Not) => "NOT recovered".to_owned(),
+        (Verdict::TakeBack, Reached::Planned) => "would be taken back".to_owned(),
+        (Verdict::TakeBack, Reached::End) => "taken back".to_owned(),
+        (Verdict::TakeBack, Reached::Not) => "NOT taken back".to_owned(),
         (Verdict::Ask(ask), _) if ask.accepted => {
             format!("Kafka's way, loses {}", bytes(ask.lost_bytes))
         }
@@ -301,6 +304,15 @@ fn steps(steps: &[Step]) -> String {
         (
             number(|action| matches!(action, StepAction::Rename { .. })),
             "rename",
+        ),
+        (
+            number(|action| {
+                matches!(
+                    action,
+                    StepAction::Restore { .. } | StepAction::Append { .. }
+                )
+            }),
+            "put back",
         ),
     ] {
         if files > 0 {

@@ -294,6 +294,10 @@ fn told(
         Some(Verdict::Skipped { why }) => {
             told.push(("krescue", format!("skips it: {why}"), theme.dim));
         }
+        Some(Verdict::TakeBack) => {
+            let text = "brings it back to what it was before the plan".to_owned();
+            told.push(("krescue", text, theme.text));
+        }
         Some(Verdict::Nothing) => {
             let text = "a boot leaves these files as they are".to_owned();
             told.push(("kafka", text, theme.good));

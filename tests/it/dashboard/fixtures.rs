@@ -355,9 +355,11 @@ fn plan_of(logs: Logs<'_>) -> RecoveryPlan {
             findings: vec![],
             partitions,
             stamps: vec![],
+            undo: None,
         }
     };
     RecoveryPlan {
+        undoes: None,
         schema: 1,
         kafka_version: KafkaVersion::new(4, 1, 1),
         version_source: "jar beside kafka.service".to_owned(),

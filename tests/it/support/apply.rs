@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use krescue::disk::Storage;
 use krescue::engine::{
-    Confirmed, JobOutcome, JobSpec, PlanSpec, PlanStore, StoredPlan, apply_here, start_plan,
+    Confirmed, JobOutcome, JobSpec, PlanSpec, PlanStore, StoredPlan, Who, apply_here, start_plan,
 };
 use krescue::terms::Timestamp;
 
@@ -23,13 +23,10 @@ pub(crate) fn apply(storage: &dyn Storage, state: &Path, plan: &StoredPlan) -> J
 
 /// Returns what an apply of a plan is started with.
 pub(crate) fn job_spec(plan: &StoredPlan) -> JobSpec {
+    let at = Timestamp(1_796_033_700_000);
     JobSpec {
-        plan: plan.hash.clone(),
-        also_locked: Vec::new(),
-        started_at: Timestamp(1_796_033_700_000),
-        who: "a test".to_owned(),
-        confirmed: Confirmed::YesToAll,
         threads: Some(2),
+        ..JobSpec::of(plan, at, Who::named("a test"), Confirmed::YesToAll)
     }
 }
 

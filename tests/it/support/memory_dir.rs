@@ -89,6 +89,9 @@ impl MemoryDir {
                 let old = self.files.insert(step.file.clone(), Some(bytes)).flatten();
                 assert_eq!(old.map(|old| old.len() as u64), *replaces);
             }
+            StepAction::Restore { .. } | StepAction::Append { .. } => {
+                panic!("a step of an undo")
+            }
             StepAction::Rename { to } => {
                 let bytes = self.files.remove(&step.file).unwrap();
                 self.files.insert(to.clone(), bytes);
