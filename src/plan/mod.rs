@@ -6,6 +6,7 @@ mod kept;
 pub mod recovery;
 mod recovery_plan;
 mod step;
+mod undo_map;
 mod verdict;
 mod virtual_dir;
 

@@ -1,8 +1,14 @@
 //! A partition dir as steps would leave it, beside what lies on disk.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::ops::Bound;
 
+use super::undo_map::UndoMap;
 use super::{Content, FileStamp};
+use crate::format::file_name::{FileKind, PartitionFile};
+use crate::terms::Offset;
+
+const SNAPSHOT_SUFFIX: &str = ".snapshot";
 
 /// What a name in a dir stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,9 +58,11 @@ impl VirtualFile {
 pub(super) struct NotAFile(pub(super) String);
 
 /// The overlay of planned changes over a listing.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub(super) struct VirtualDir {
-    files: BTreeMap<String, VirtualFile>,
+    files: UndoMap<String, VirtualFile>,
+    /// The names that end as a snapshot's, with their offsets; `None` where there is none.
+    snapshots: UndoMap<String, Option<Offset>>,
     taken: BTreeSet<String>,
 }
 
@@ -68,12 +76,25 @@ impl VirtualDir {
                     source: name.clone(),
                     len: entry.stamp.len,
                 };
-                dir.files.insert(name, file);
+                dir.put(name, file);
             } else {
                 dir.taken.insert(name);
             }
         }
+        dir.mark();
         dir
+    }
+
+    /// Keeps all changes so far for good.
+    pub(super) fn mark(&mut self) {
+        self.files.mark();
+        self.snapshots.mark();
+    }
+
+    /// Takes back all changes since the last mark.
+    pub(super) fn roll_back(&mut self) {
+        self.files.roll_back();
+        self.snapshots.roll_back();
     }
 
     pub(super) fn get(&self, name: &str) -> Option<&VirtualFile> {
@@ -97,8 +118,26 @@ impl VirtualDir {
         self.files.iter().map(|(name, file)| (name.as_str(), file))
     }
 
+    /// Returns the files whose names come behind `name`; all of them behind `None`.
+    pub(super) fn iter_behind(
+        &self,
+        name: Option<&str>,
+    ) -> impl Iterator<Item = (&str, &VirtualFile)> {
+        let from = name.map_or(Bound::Unbounded, Bound::Excluded);
+        self.files
+            .range::<str, _>((from, Bound::Unbounded))
+            .map(|(name, file)| (name.as_str(), file))
+    }
+
+    /// Returns the names that end as a snapshot's, with their offsets; `None` where there is none.
+    pub(super) fn snapshots(&self) -> impl Iterator<Item = (&str, Option<Offset>)> {
+        self.snapshots
+            .iter()
+            .map(|(name, offset)| (name.as_str(), *offset))
+    }
+
     pub(super) fn remove(&mut self, name: &str) -> bool {
-        self.files.remove(name).is_some()
+        self.take(name).is_some()
     }
 
     /// Gives `name` new bytes.
@@ -108,17 +147,23 @@ impl VirtualDir {
 
     /// Cuts `name` at `len` bytes, if it is longer.
     pub(super) fn cut(&mut self, name: &str, len: u64) {
-        match self.files.get_mut(name) {
-            Some(VirtualFile::OnDisk { len: known, .. }) => *known = len.min(*known),
+        let cut = match self.files.get(name) {
+            Some(VirtualFile::OnDisk { source, len: known }) if *known > len => {
+                VirtualFile::OnDisk {
+                    source: source.clone(),
+                    len,
+                }
+            }
             Some(VirtualFile::New(content)) if content.len > len => {
                 let bytes = content.bytes.as_deref().unwrap_or_default();
                 let cut = bytes
                     .get(..usize::try_from(len).unwrap_or(0))
                     .unwrap_or_default();
-                *content = Content::new(cut.to_vec());
+                VirtualFile::New(Content::new(cut.to_vec()))
             }
-            _ => {}
-        }
+            _ => return,
+        };
+        self.put(name.to_owned(), cut);
     }
 
     /// Takes `name` as it lies on disk, with `len` bytes.
@@ -127,7 +172,7 @@ impl VirtualDir {
             source: name.to_owned(),
             len,
         };
-        self.files.insert(name.to_owned(), file);
+        self.put(name.to_owned(), file);
     }
 
     /// Returns the name on disk of the bytes that `name` stands for.
@@ -140,8 +185,8 @@ impl VirtualDir {
 
     /// Gives a file another name; what had that name is gone.
     pub(super) fn rename(&mut self, from: &str, to: &str) {
-        if let Some(file) = self.files.remove(from) {
-            self.files.insert(to.to_owned(), file);
+        if let Some(file) = self.take(from) {
+            self.put(to.to_owned(), file);
         }
     }
 
@@ -149,7 +194,28 @@ impl VirtualDir {
         if self.taken.contains(name) {
             return Err(NotAFile(name.to_owned()));
         }
-        self.files.insert(name.to_owned(), file);
+        self.put(name.to_owned(), file);
         Ok(())
+    }
+
+    fn put(&mut self, name: String, file: VirtualFile) {
+        if name.ends_with(SNAPSHOT_SUFFIX) && !self.snapshots.contains_key(&name) {
+            let offset = match PartitionFile::parse(&name) {
+                PartitionFile::Segment {
+                    offset,
+                    kind: FileKind::Snapshot,
+                } => Some(offset),
+                _ => None,
+            };
+            self.snapshots.insert(name.clone(), offset);
+        }
+        self.files.insert(name, file);
+    }
+
+    fn take(&mut self, name: &str) -> Option<VirtualFile> {
+        let file = self.files.get(name).cloned()?;
+        self.files.remove(name.to_owned());
+        self.snapshots.remove(name.to_owned());
+        Some(file)
     }
 }

@@ -185,38 +185,41 @@ impl Recovery {
         }
     }
 
-    /// Takes back what would write bytes that lie there already.
+    /// Takes back what would write bytes that lie there already, file by file: each is forgotten before the next is read.
     pub(super) fn compare(&self, state: &mut State) -> Result<(), Interrupt> {
-        let candidates: Vec<(String, Content)> = state
+        let next = state
             .dir
-            .iter()
-            .filter_map(|(name, file)| match file {
+            .iter_behind(state.compared.as_deref())
+            .find_map(|(name, file)| match file {
                 VirtualFile::New(content) if self.disk_len(name) == Some(content.len) => {
                     Some((name.to_owned(), content.clone()))
                 }
                 _ => None,
-            })
-            .collect();
-        for (name, content) in candidates {
-            let same = match content.bytes.as_deref() {
-                Some(bytes) => {
-                    content.len == 0 || self.facts.file(&name)?.is_some_and(|disk| disk == bytes)
-                }
-                None => false,
-            };
-            if same {
-                state.dir.restore(&name, content.len);
+            });
+        let Some((name, content)) = next else {
+            state.phase = Phase::Done;
+            return Ok(());
+        };
+        let same = match content.bytes.as_deref() {
+            Some(bytes) => {
+                content.len == 0 || self.facts.file(&name)?.is_some_and(|disk| disk == bytes)
             }
+            None => false,
+        };
+        if same {
+            state.dir.restore(&name, content.len);
         }
-        state.phase = Phase::Done;
+        state.compared = Some(name);
         Ok(())
     }
 
+    /// Returns the length of a file on disk.
     fn disk_len(&self, name: &str) -> Option<u64> {
-        self.listing
-            .iter()
-            .find(|entry| entry.stamp.name == name)
-            .map(|entry| entry.stamp.len)
+        let place = self
+            .listing
+            .binary_search_by(|entry| entry.stamp.name.as_str().cmp(name))
+            .ok()?;
+        self.listing.get(place).map(|entry| entry.stamp.len)
     }
 }
 

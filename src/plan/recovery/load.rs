@@ -1,5 +1,7 @@
 //! The small files of a log, and its segments as they are opened (`LogLoader.load`, pass 4).
 
+use std::sync::Arc;
+
 use super::facts::{Interrupt, refused};
 use super::recover::Recovered;
 use super::state::{Phase, Segment, State, name_of};
@@ -26,7 +28,7 @@ impl Recovery {
     pub(super) fn begin(&self, state: &mut State) -> Result<(), Interrupt> {
         self.check_partition_metadata(state)?;
         self.load_epochs(state)?;
-        state.listed_snapshots = producers::list_snapshots(&state.dir)?;
+        state.listed_snapshots = Arc::new(producers::list_snapshots(&state.dir)?);
         self.remove_temporary(state)?;
         state.log_files = state
             .dir

@@ -1,8 +1,8 @@
 //! What a boot would make of one log (`LogLoader.load`), as a machine without I/O.
 //!
 //! [`Recovery::next`] says what the machine needs; whoever can read answers with a `supply_*` call and asks again, until
-//! the answer is [`Need::Done`]. The work is cut into phases. A phase runs on a copy of the state and counts only once
-//! it got through, so that a phase that lacks a fact is simply run again when the fact is there.
+//! the answer is [`Need::Done`]. The work is cut into phases. What a phase changed is taken back if
+//! it lacks a fact, and it is run again when the fact is there.
 
 mod facts;
 mod finish;
@@ -33,6 +33,7 @@ use crate::log::{Finding, FindingCode, Replayed, SegmentScan, Severity, Walked};
 pub struct Recovery {
     dir_name: String,
     is_delete: bool,
+    /// Sorted by name.
     listing: Vec<DirEntry>,
     inputs: RecoveryInputs,
     facts: Facts,
@@ -44,10 +45,11 @@ impl Recovery {
     /// Returns the machine for the partition dir `dir_name` with the entries of `listing`.
     pub fn new(
         dir_name: impl Into<String>,
-        listing: Vec<DirEntry>,
+        mut listing: Vec<DirEntry>,
         inputs: RecoveryInputs,
     ) -> Self {
         let dir_name = dir_name.into();
+        listing.sort_by(|a, b| a.stamp.name.cmp(&b.stamp.name));
         Self {
             is_delete: matches!(DirName::parse(&dir_name), DirName::Delete(_)),
             state: State::new(VirtualDir::new(&listing)),
@@ -66,8 +68,10 @@ impl Recovery {
     )]
     pub fn next(&mut self) -> Need {
         while self.stopped.is_none() && self.state.phase != Phase::Done {
-            let phase = self.state.phase;
-            let mut state = self.state.clone();
+            // Phases read the rest of the machine while they change the state.
+            let mut state = std::mem::replace(&mut self.state, State::new(VirtualDir::default()));
+            let mark = state.mark();
+            let phase = state.phase;
             let result = match phase {
                 Phase::Begin => self.begin(&mut state),
                 Phase::Load(place) => self.load_segment(&mut state, place),
@@ -76,17 +80,18 @@ impl Recovery {
                 Phase::Compare => self.compare(&mut state),
                 Phase::Done => Ok(()),
             };
+            if matches!(result, Err(Interrupt::Need(_))) {
+                state.roll_back(mark);
+            }
+            self.state = state;
             match result {
-                Ok(()) => self.state = state,
+                Ok(()) => {}
                 Err(Interrupt::Need(need)) => return need,
-                Err(Interrupt::Stop(verdict)) => {
-                    self.state = state;
-                    self.stopped = Some(verdict);
-                }
+                Err(Interrupt::Stop(verdict)) => self.stopped = Some(verdict),
             }
             match phase {
                 Phase::Recover(base) => self.facts.forget_scan(base),
-                Phase::Load(_) => self.facts.forget_files(),
+                Phase::Load(_) | Phase::Compare => self.facts.forget_files(),
                 _ => {}
             }
         }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::facts::{Facts, Interrupt, refused};
 use super::need::ReplayRequest;
 use super::state::{State, name_of};
-use crate::format::file_name::{FileKind, PartitionFile};
+use crate::format::file_name::FileKind;
 use crate::format::producer_snapshot;
 use crate::log::{Finding, FindingCode, ProducerEvent, ProducerState, Severity};
 use crate::plan::virtual_dir::{VirtualDir, VirtualFile};
@@ -28,23 +28,15 @@ pub(super) struct Producers<'a> {
 
 /// Returns the offsets of the snapshot files that lie in a dir.
 pub(super) fn list_snapshots(dir: &VirtualDir) -> Result<BTreeSet<Offset>, Interrupt> {
-    let mut offsets = BTreeSet::new();
-    for name in dir.names().filter(|name| name.ends_with(".snapshot")) {
-        match PartitionFile::parse(name) {
-            PartitionFile::Segment {
-                offset,
-                kind: FileKind::Snapshot,
-            } => {
-                offsets.insert(offset);
-            }
-            _ => {
-                return Err(refused(format!(
+    dir.snapshots()
+        .map(|(name, offset)| {
+            offset.ok_or_else(|| {
+                refused(format!(
                     "the name of {name} has no offset where Kafka expects one"
-                )));
-            }
-        }
-    }
-    Ok(offsets)
+                ))
+            })
+        })
+        .collect()
 }
 
 impl<'a> Producers<'a> {

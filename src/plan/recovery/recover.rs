@@ -13,6 +13,9 @@ use crate::plan::virtual_dir::VirtualFile;
 use crate::plan::{AskReason, Content};
 use crate::terms::{KafkaVersion, Offset, Position};
 
+/// How many segments are named that will be read next: more than anybody reads at once.
+const SCANS_AHEAD: usize = 32;
+
 /// What became of a segment that was read.
 pub(super) enum Recovered {
     /// It ends at its last good batch.
@@ -101,27 +104,21 @@ impl Recovery {
         if let Some(scan) = self.facts.scan(base) {
             return Ok(scan);
         }
-        let mut wanted = vec![base];
+        let mut unflushed = Vec::new();
         if !self.inputs.is_clean() && !self.is_delete {
             let point = self.inputs.recovery_point_or_zero();
-            let first = state
-                .log_files
-                .iter()
-                .map(|(base, _)| *base)
-                .filter(|base| *base <= point)
-                .max();
-            let unflushed = state
-                .log_files
-                .iter()
-                .map(|(base, _)| *base)
-                .filter(|other| *other > base && first.is_none_or(|first| *other >= first));
-            wanted.extend(unflushed);
+            let bases = || state.log_files.iter().map(|(base, _)| *base);
+            let first = bases().filter(|base| *base <= point).max();
+            unflushed.extend(
+                bases()
+                    .filter(|other| *other > base && first.is_none_or(|first| *other >= first))
+                    .filter(|base| self.facts.scan(*base).is_none())
+                    .take(SCANS_AHEAD),
+            );
         }
-        let requests = wanted
-            .into_iter()
-            .filter(|base| self.facts.scan(*base).is_none());
         Err(Interrupt::Need(Need::Scan(
-            requests
+            std::iter::once(base)
+                .chain(unflushed)
                 .filter_map(|base| self.scan_request(state, base))
                 .collect(),
         )))
@@ -294,6 +291,7 @@ impl Recovery {
             .iter()
             .filter(|(base, len)| *len > 0 && self.facts.scan(*base).is_none())
             .filter_map(|(base, _)| self.scan_request(state, *base))
+            .take(SCANS_AHEAD)
             .collect();
         if !missing.is_empty() {
             return Err(Interrupt::Need(Need::Scan(missing)));

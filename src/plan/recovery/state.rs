@@ -1,9 +1,11 @@
 //! Where the machine stands with one log.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use crate::format::file_name::{FileKind, segment_file_name};
 use crate::log::{Finding, LeaderEpochs, SegmentScan};
+use crate::plan::undo_map::UndoMap;
 use crate::plan::virtual_dir::VirtualDir;
 use crate::plan::{AskReason, SegmentSummary};
 use crate::terms::Offset;
@@ -56,24 +58,24 @@ pub(super) enum Phase {
 }
 
 /// All that changes while the machine runs.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct State {
     pub(super) phase: Phase,
     pub(super) dir: VirtualDir,
-    pub(super) log_files: Vec<(Offset, String)>,
-    pub(super) segments: BTreeMap<Offset, Segment>,
+    pub(super) log_files: Arc<[(Offset, String)]>,
+    pub(super) segments: UndoMap<Offset, Segment>,
     pub(super) epochs: LeaderEpochs,
     /// Whether a segment that was read told of an epoch that the epoch file did not know.
     pub(super) adds_epochs: bool,
     /// The snapshots that the log's own producer state manager listed when it was made.
-    pub(super) listed_snapshots: BTreeSet<Offset>,
+    pub(super) listed_snapshots: Arc<BTreeSet<Offset>>,
     /// The snapshots on disk that producers were loaded from.
     pub(super) loaded_snapshots: BTreeSet<Offset>,
     /// The snapshots without producers that a clean load of a log without snapshots makes.
     pub(super) empty_snapshots: BTreeSet<Offset>,
     pub(super) findings: Vec<Finding>,
     pub(super) loss: Loss,
-    pub(super) summaries: BTreeMap<Offset, SegmentSummary>,
+    pub(super) summaries: UndoMap<Offset, SegmentSummary>,
     pub(super) log_start_offset: Option<Offset>,
     pub(super) log_end_offset: Option<Offset>,
     pub(super) scan_bytes: u64,
@@ -85,6 +87,30 @@ pub(super) struct State {
     pub(super) swap_range: Option<(Offset, Offset)>,
     /// Segments below the recovery point that are read because an index is missing or corrupt.
     pub(super) repaired: BTreeSet<Offset>,
+    /// The last file that was compared with the disk.
+    pub(super) compared: Option<String>,
+}
+
+/// A state's small parts at one moment; with what the large ones remember, the whole state.
+#[derive(Debug)]
+pub(super) struct Mark {
+    phase: Phase,
+    log_files: Arc<[(Offset, String)]>,
+    epochs: LeaderEpochs,
+    adds_epochs: bool,
+    listed_snapshots: Arc<BTreeSet<Offset>>,
+    loaded_snapshots: BTreeSet<Offset>,
+    empty_snapshots: BTreeSet<Offset>,
+    findings: usize,
+    loss: Loss,
+    log_start_offset: Option<Offset>,
+    log_end_offset: Option<Offset>,
+    scan_bytes: u64,
+    first_read: Option<Offset>,
+    invalid_swaps: BTreeSet<String>,
+    swap_range: Option<(Offset, Offset)>,
+    repaired: BTreeSet<Offset>,
+    compared: Option<String>,
 }
 
 impl State {
@@ -92,16 +118,16 @@ impl State {
         Self {
             phase: Phase::Begin,
             dir,
-            log_files: Vec::new(),
-            segments: BTreeMap::new(),
+            log_files: Arc::default(),
+            segments: UndoMap::default(),
             epochs: LeaderEpochs::default(),
             adds_epochs: false,
-            listed_snapshots: BTreeSet::new(),
+            listed_snapshots: Arc::default(),
             loaded_snapshots: BTreeSet::new(),
             empty_snapshots: BTreeSet::new(),
             findings: Vec::new(),
             loss: Loss::default(),
-            summaries: BTreeMap::new(),
+            summaries: UndoMap::default(),
             log_start_offset: None,
             log_end_offset: None,
             scan_bytes: 0,
@@ -109,7 +135,82 @@ impl State {
             invalid_swaps: BTreeSet::new(),
             swap_range: None,
             repaired: BTreeSet::new(),
+            compared: None,
         }
+    }
+
+    /// Keeps all changes so far; those after it can be taken back.
+    ///
+    /// A log has thousands of segments, and a phase changes one: a copy of the whole state would cost more than its read.
+    pub(super) fn mark(&mut self) -> Mark {
+        let Self {
+            phase,
+            dir,
+            log_files,
+            segments,
+            epochs,
+            adds_epochs,
+            listed_snapshots,
+            loaded_snapshots,
+            empty_snapshots,
+            findings,
+            loss,
+            summaries,
+            log_start_offset,
+            log_end_offset,
+            scan_bytes,
+            first_read,
+            invalid_swaps,
+            swap_range,
+            repaired,
+            compared,
+        } = self;
+        dir.mark();
+        segments.mark();
+        summaries.mark();
+        Mark {
+            phase: *phase,
+            log_files: Arc::clone(log_files),
+            epochs: epochs.clone(),
+            adds_epochs: *adds_epochs,
+            listed_snapshots: Arc::clone(listed_snapshots),
+            loaded_snapshots: loaded_snapshots.clone(),
+            empty_snapshots: empty_snapshots.clone(),
+            findings: findings.len(),
+            loss: loss.clone(),
+            log_start_offset: *log_start_offset,
+            log_end_offset: *log_end_offset,
+            scan_bytes: *scan_bytes,
+            first_read: *first_read,
+            invalid_swaps: invalid_swaps.clone(),
+            swap_range: *swap_range,
+            repaired: repaired.clone(),
+            compared: compared.clone(),
+        }
+    }
+
+    /// Takes back all changes since the last mark, which `mark` is; findings are only ever added.
+    pub(super) fn roll_back(&mut self, mark: Mark) {
+        self.dir.roll_back();
+        self.segments.roll_back();
+        self.summaries.roll_back();
+        self.findings.truncate(mark.findings);
+        self.phase = mark.phase;
+        self.log_files = mark.log_files;
+        self.epochs = mark.epochs;
+        self.adds_epochs = mark.adds_epochs;
+        self.listed_snapshots = mark.listed_snapshots;
+        self.loaded_snapshots = mark.loaded_snapshots;
+        self.empty_snapshots = mark.empty_snapshots;
+        self.loss = mark.loss;
+        self.log_start_offset = mark.log_start_offset;
+        self.log_end_offset = mark.log_end_offset;
+        self.scan_bytes = mark.scan_bytes;
+        self.first_read = mark.first_read;
+        self.invalid_swaps = mark.invalid_swaps;
+        self.swap_range = mark.swap_range;
+        self.repaired = mark.repaired;
+        self.compared = mark.compared;
     }
 
     /// Returns base offsets of the segments from the one that holds `offset` on; of all if none does.
@@ -126,7 +227,7 @@ impl State {
 impl State {
     /// Removes a segment's files, and its snapshot where the log's own manager knew of it.
     pub(super) fn remove_segment(&mut self, base: Offset) {
-        self.segments.remove(&base);
+        self.segments.remove(base);
         for kind in [
             FileKind::Log,
             FileKind::Index,
@@ -135,7 +236,8 @@ impl State {
         ] {
             self.dir.remove(&name_of(base, kind));
         }
-        if self.listed_snapshots.remove(&base) {
+        if self.listed_snapshots.contains(&base) {
+            Arc::make_mut(&mut self.listed_snapshots).remove(&base);
             self.dir.remove(&name_of(base, FileKind::Snapshot));
         }
     }
@@ -147,7 +249,7 @@ impl State {
 
     /// Takes what a scan said into the segment's summary.
     pub(super) fn note_scan(&mut self, scan: &SegmentScan) {
-        let Some(summary) = self.summaries.get_mut(&scan.base_offset) else {
+        let Some(mut summary) = self.summaries.get(&scan.base_offset).cloned() else {
             return;
         };
         if !summary.scanned {
@@ -159,6 +261,7 @@ impl State {
         summary.batches = scan.batches;
         summary.records = scan.records;
         summary.largest_timestamp = scan.largest_timestamp.map(|(timestamp, _)| timestamp);
+        self.summaries.insert(scan.base_offset, summary);
     }
 }
 
