@@ -1,7 +1,8 @@
-//! Facts from outside the log dirs: running brokers, units, the usual places. Reports, never decides.
+//! Facts from outside the log dirs: running brokers, their logs, units, the usual places. Reports, never decides.
 
 mod jar;
 mod process;
+pub mod server_log;
 mod unit;
 
 pub use jar::{JarVersion, version_of_class_path, version_of_jar_dir, version_of_jar_name};

@@ -22,6 +22,7 @@ mod power_cut;
 #[cfg(feature = "tui")]
 mod pty;
 mod recovery;
+mod server_log;
 mod support;
 mod undo;
 mod volumes;
