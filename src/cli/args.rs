@@ -93,6 +93,9 @@ pub enum Command {
     /// Say in what state the broker's log dirs are, from names, sizes and checkpoints
     #[command(after_help = help::EXIT_CODES, after_long_help = help::CONTRACT)]
     Status(StatusArgs),
+    /// Follow a booting broker, a line a second, until it is up (0), has died (1) or has lost something (3)
+    #[command(after_long_help = help::CONTRACT)]
+    Watch(WatchArgs),
     /// List the jobs of this host, running and ended
     Jobs(JobsArgs),
     /// Ask a job to stop after its current step
@@ -208,6 +211,17 @@ pub struct DumpArgs {
 #[derive(Debug, ClapArgs)]
 pub struct StatusArgs {
     /// Print one JSON object in one line
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `watch`.
+#[derive(Debug, ClapArgs)]
+pub struct WatchArgs {
+    /// The broker's log, "-" for the standard input [default: the file that the broker's process logs to]
+    #[arg(long, value_name = "FILE|-")]
+    pub log: Option<PathBuf>,
+    /// Print JSON lines
     #[arg(long)]
     pub json: bool,
 }

@@ -48,6 +48,11 @@ JSON lines (--json)
              steps findings changed ask refused not_supported_yet unreadable
              skipped cut_bytes lost_bytes lost_records quarantine_bytes
 
+  Of watch: progress has phase (starting, loading, catching_up, opening,
+  ended) bytes_done bytes_total logs_done logs_total segments_done
+  bytes_per_s end_time refused; finding has code severity dir partition text
+  next; summary has text losses exit (0 up, 1 died, 3 up with a loss).
+
   The partition of a finding or a step is its dir's name (orders-7), null for
   the log dir itself; that of a partition or a segment is its number.
   status --json is one object in one line.";

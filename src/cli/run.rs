@@ -51,6 +51,7 @@ fn prints_lines(command: &Command) -> bool {
     match command {
         Command::Scan(args) => args.json,
         Command::Recover(args) => args.json,
+        Command::Watch(args) => args.json,
         _ => false,
     }
 }
@@ -83,6 +84,7 @@ fn dispatch(args: Args, out: &mut dyn Write) -> Result<Exit, CliError> {
             command::dump(&args.file, depth, args.json, out)
         }
         Some(Command::Status(args)) => command::status(&context(Flags::default())?, &args, out),
+        Some(Command::Watch(args)) => command::watch(&context(Flags::default())?, &args, out),
         Some(Command::Jobs(args)) => command::jobs(&context(Flags::default())?, &args, out),
         Some(Command::Stop(args)) => command::stop(&context(Flags::default())?, &args, out),
         Some(Command::Job(args)) => command::job(&context(Flags::default())?, &args),

@@ -30,3 +30,4 @@ mod prefixes;
 #[path = "../it/support/storage.rs"]
 mod stopping_storage;
 mod support;
+mod watch;

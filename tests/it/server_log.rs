@@ -10,7 +10,7 @@ use crate::support::golden_archive::unpack;
 
 const PACKED: &[u8] = include_bytes!("../golden/server-logs/logs.tar.zst");
 
-fn logs() -> &'static BTreeMap<String, Vec<u8>> {
+pub(crate) fn logs() -> &'static BTreeMap<String, Vec<u8>> {
     static LOGS: LazyLock<BTreeMap<String, Vec<u8>>> = LazyLock::new(|| {
         let files = unpack(PACKED).into_iter();
         let logs: BTreeMap<_, _> = files.filter(|(path, _)| path != "./").collect();

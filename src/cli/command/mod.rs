@@ -12,6 +12,7 @@ mod preconditions;
 mod recover;
 mod scan;
 mod status;
+mod watch;
 
 #[cfg(feature = "tui")]
 pub(super) use dashboard::{dashboard, has_terminal};
@@ -23,3 +24,4 @@ pub(super) use jobs::{job, jobs, stop};
 pub(super) use recover::recover;
 pub(super) use scan::scan;
 pub(super) use status::status;
+pub(super) use watch::watch;

@@ -32,6 +32,15 @@ pub(crate) enum Line<'a> {
     Summary(SummaryLine<'a>),
     /// The state of a broker's log dirs, alone.
     Status(Box<StatusLine>),
+    /// How far a broker's boot is.
+    #[serde(rename = "progress")]
+    Boot(BootLine),
+    /// What a broker's boot met.
+    #[serde(rename = "finding")]
+    BootFinding(BootFindingLine<'a>),
+    /// How a broker's boot ended.
+    #[serde(rename = "summary")]
+    BootEnd(BootEndLine<'a>),
 }
 
 /// The run: what is looked at, and as what.
@@ -282,4 +291,39 @@ pub(crate) fn state_name(stop: StopState) -> &'static str {
         StopState::Clean => "clean",
         StopState::Unclean => "unclean",
     }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct BootLine {
+    /// `starting`, `loading`, `catching_up`, `opening` or `ended`.
+    pub(crate) phase: &'static str,
+    /// `null` where the log dirs are not known.
+    pub(crate) bytes_done: Option<u64>,
+    pub(crate) bytes_total: Option<u64>,
+    pub(crate) logs_done: u64,
+    pub(crate) logs_total: u64,
+    pub(crate) segments_done: u64,
+    pub(crate) bytes_per_s: Option<u64>,
+    /// RFC 3339.
+    pub(crate) end_time: Option<String>,
+    /// How often the controller has not taken the broker yet.
+    pub(crate) refused: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct BootFindingLine<'a> {
+    pub(crate) code: &'static str,
+    pub(crate) severity: Severity,
+    pub(crate) dir: Option<&'a str>,
+    /// The partition dir's name.
+    pub(crate) partition: Option<&'a str>,
+    pub(crate) text: &'a str,
+    pub(crate) next: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct BootEndLine<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) losses: u64,
+    pub(crate) exit: u8,
 }

@@ -1,6 +1,6 @@
 //! The boots in a log: what each has done so far and how it ended.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::terms::Offset;
 
@@ -128,6 +128,8 @@ pub struct Boot {
     pub dirs: Vec<BootDir>,
     /// The logs in work, by name.
     pub working: BTreeMap<String, BootLog>,
+    /// The logs that are done, as log dir and name.
+    pub finished: BTreeSet<(String, String)>,
     /// Segments that were read to their end.
     pub segments_done: u64,
     /// How often the controller has not taken the broker.
@@ -193,6 +195,7 @@ impl Boot {
             phase: BootPhase::Starting,
             dirs: Vec::new(),
             working: BTreeMap::new(),
+            finished: BTreeSet::new(),
             segments_done: 0,
             refused: 0,
             troubles: Vec::new(),
@@ -261,6 +264,7 @@ impl Boot {
             } => {
                 let name = path.rsplit('/').next().unwrap_or(&path).to_owned();
                 self.working.remove(&name);
+                self.finished.insert((dir.clone(), name));
                 self.dir(&dir, |dir| {
                     dir.tell(done, total);
                     dir.failed += 1;
@@ -390,6 +394,7 @@ impl Boot {
     fn finish_log(&mut self, log: &LoadedLog, dir: &str, done: u64, total: u64) {
         let name = log.path.rsplit('/').next().unwrap_or(&log.path);
         self.working.remove(name);
+        self.finished.insert((dir.to_owned(), name.to_owned()));
         self.working.remove(&log.partition.to_string());
         self.dir(dir, |dir| dir.tell(done, total));
     }

@@ -7,6 +7,7 @@ mod looking;
 mod refusals;
 mod shapes;
 mod usage;
+mod watch;
 
 /// Compares with `tests/snapshots`, where all snapshots are.
 fn assert_snapshot(name: &str, text: &str) {

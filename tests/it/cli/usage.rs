@@ -51,7 +51,6 @@ fn later_work_is_not_shown() {
         "volumes",
         "cleanup",
         "replicas",
-        "watch",
         "preflight",
         "mirror",
         "undo",

@@ -1,0 +1,88 @@
+//! The broker whose boot is watched: its process, and what its boot reads.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::cli::look::{self, BesideBroker, Look};
+use crate::cli::{CliError, Context};
+use crate::engine::Reading;
+use crate::observe::{LogBytes, ProcessLife, recovery_reads};
+use crate::plan::RecoveryPlan;
+
+const PROC: &str = "/proc";
+
+/// A broker of this host.
+#[derive(Debug)]
+pub(super) struct Broker {
+    /// Its process, while there is one.
+    pub(super) life: Option<ProcessLife>,
+    /// The log dirs as the broker names them, and what its boot reads there.
+    pub(super) logs: Vec<LogBytes>,
+    /// Why the process' counters cannot be seen.
+    pub(super) hidden: Option<String>,
+}
+
+impl Broker {
+    /// Finds the broker that the settings name and reads names and sizes in its log dirs.
+    pub(super) fn find(context: &Context) -> Result<Self, CliError> {
+        let look = Look::open(context, BesideBroker::StructureOnly)?;
+        let mut spec = look.spec(context);
+        spec.reading = Reading::Structure;
+        let plan = look::make_plan(spec, |_| Ok(()))?.plan;
+        let pid = look.presence.pid().or(look.candidate.pid);
+        Ok(Self {
+            life: pid.and_then(|pid| ProcessLife::of(Path::new(PROC), pid)),
+            logs: logs(&plan),
+            hidden: None,
+        })
+    }
+
+    /// Says whether the process goes on.
+    pub(super) fn lives(&self) -> bool {
+        self.life.is_some_and(|life| life.goes_on(Path::new(PROC)))
+    }
+
+    /// Returns what the recovery threads have read, if they may be seen.
+    pub(super) fn reads(&mut self) -> Option<u64> {
+        let life = self.life?;
+        match recovery_reads(Path::new(PROC), life.pid) {
+            Ok(reads) => reads,
+            Err(error) => {
+                self.hidden.get_or_insert_with(|| error.to_string());
+                None
+            }
+        }
+    }
+
+    /// Returns the file that the process logs to.
+    pub(super) fn log_file(&self) -> Result<Option<PathBuf>, CliError> {
+        let Some(life) = self.life else {
+            return Ok(None);
+        };
+        crate::observe::log_file_of(Path::new(PROC), life.pid).map_err(|error| {
+            CliError::failed(format!("cannot see where process {} logs to", life.pid))
+                .because(&error)
+                .hint(
+                    "Run krescue as the broker's user or as root, or name its log with --log FILE.",
+                )
+        })
+    }
+}
+
+fn logs(plan: &RecoveryPlan) -> Vec<LogBytes> {
+    let dirs = plan.log_dirs.iter();
+    let logs = dirs.flat_map(|dir| dir.partitions.iter().map(move |log| (dir, log)));
+    logs.map(|(dir, log)| {
+        let read = log.segments.iter().filter(|segment| segment.scanned);
+        LogBytes {
+            dir: dir.path.display().to_string(),
+            name: log.dir_name.clone(),
+            segments: read
+                .map(|segment| (segment.base_offset, segment.bytes))
+                .collect::<BTreeMap<_, _>>()
+                .into_iter()
+                .collect(),
+        }
+    })
+    .collect()
+}
