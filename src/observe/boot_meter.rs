@@ -234,7 +234,7 @@ mod tests {
         assert_eq!(at(&boots, 152, 3000).bytes_done, 100 * MB);
         say(
             &mut boots,
-            "Completed load of Log(dir=/d/a-0, topic=a, partition=0, highWatermark=0, lastStableOffset=0, \
+            "Completed load of Log(dir=/d/a-0.0123456789abcdef0123456789abcdef-stray, topic=a, partition=0, highWatermark=0, lastStableOffset=0, \
              logStartOffset=0, logEndOffset=99) with 2 segments, local-log-start-offset 0 and log-end-offset 99 in 9ms \
              (1/2 completed in /d)",
         );

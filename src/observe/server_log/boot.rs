@@ -393,9 +393,11 @@ impl Boot {
 
     fn finish_log(&mut self, log: &LoadedLog, dir: &str, done: u64, total: u64) {
         let name = log.path.rsplit('/').next().unwrap_or(&log.path);
-        self.working.remove(name);
-        self.finished.insert((dir.to_owned(), name.to_owned()));
-        self.working.remove(&log.partition.to_string());
+        // The dir of a stray has a new name by now.
+        for name in [name.to_owned(), log.partition.to_string()] {
+            self.working.remove(&name);
+            self.finished.insert((dir.to_owned(), name));
+        }
         self.dir(dir, |dir| dir.tell(done, total));
     }
 }
