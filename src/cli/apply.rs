@@ -27,6 +27,8 @@ pub(super) struct Applied {
     pub(super) exit: Exit,
     /// Why it did not reach the end, if so.
     pub(super) cause: Option<String>,
+    /// Whether it may have changed anything.
+    pub(super) began: bool,
     /// What it said of each log, by log dir and dir name.
     logs: BTreeMap<(PathBuf, String), LogState>,
 }
@@ -132,6 +134,7 @@ pub(super) fn apply(
         job,
         exit,
         cause,
+        began: exit != Exit::Refused,
         logs,
     })
 }

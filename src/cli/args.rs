@@ -96,6 +96,9 @@ pub enum Command {
     /// Follow a booting broker, a line a second, until it is up (0), has died (1) or has lost something (3)
     #[command(after_long_help = help::CONTRACT)]
     Watch(WatchArgs),
+    /// Take back what the apply of a plan did, from the quarantine, as long as nothing was written since
+    #[command(after_help = help::EXIT_CODES, after_long_help = help::CONTRACT)]
+    Undo(UndoArgs),
     /// List the jobs of this host, running and ended
     Jobs(JobsArgs),
     /// Ask a job to stop after its current step
@@ -162,13 +165,10 @@ pub enum HandOverArg {
     Clean,
 }
 
-/// Arguments of `recover`.
-#[derive(Debug, ClapArgs)]
+/// Whether a plan is carried out, and who says yes.
+#[derive(Debug, Clone, Default, ClapArgs)]
 #[expect(clippy::struct_excessive_bools, reason = "a flag each, as typed")]
-pub struct RecoverArgs {
-    /// Print JSON lines
-    #[arg(long)]
-    pub json: bool,
+pub struct Answers {
     /// Carry the plan out, once it is confirmed
     #[arg(long)]
     pub apply: bool,
@@ -178,6 +178,39 @@ pub struct RecoverArgs {
     /// Answer every confirmation of this plan with yes; for scripts
     #[arg(long, requires = "apply", conflicts_with = "yes")]
     pub yes_to_all: bool,
+}
+
+impl Answers {
+    /// Returns the hash of the stored plan that is to be carried out, if one was named.
+    pub fn stored(&self) -> Option<&HashPrefix> {
+        self.yes.as_ref().filter(|_| self.apply)
+    }
+}
+
+/// Arguments of `undo`.
+#[derive(Debug, ClapArgs)]
+pub struct UndoArgs {
+    /// The plan that was carried out: 8 or more hex digits of its hash
+    #[arg(value_name = "PLAN", value_parser = parse_hash)]
+    pub plan: HashPrefix,
+    /// Print JSON lines
+    #[arg(long)]
+    pub json: bool,
+    /// What is done with the plan
+    #[command(flatten)]
+    pub answers: Answers,
+}
+
+/// Arguments of `recover`.
+#[derive(Debug, ClapArgs)]
+#[expect(clippy::struct_excessive_bools, reason = "a flag each, as typed")]
+pub struct RecoverArgs {
+    /// Print JSON lines
+    #[arg(long)]
+    pub json: bool,
+    /// What is done with the plan
+    #[command(flatten)]
+    pub answers: Answers,
     /// What the log dirs are handed over as [default: verify]
     #[arg(long, value_enum, value_name = "WHAT")]
     pub hand_over: Option<HandOverArg>,
@@ -327,7 +360,7 @@ mod tests {
         let Some(Command::Recover(recover)) = args.command else {
             panic!("not recover")
         };
-        assert!(recover.apply && recover.yes_to_all && recover.like_kafka);
+        assert!(recover.answers.apply && recover.answers.yes_to_all && recover.like_kafka);
         assert_eq!(recover.hand_over, Some(HandOverArg::None));
         assert_eq!(recover.quarantine, Some(Quarantine::None));
         assert_eq!(args.global.now, Some(Timestamp(1_700_000_000_000)));

@@ -29,8 +29,9 @@ JSON lines (--json)
              running, unknown) pid unit topic_settings reading
   log_dir    dir state (clean, unclean) hand_over removes_marker logs segments
              bytes scan_bytes
-  partition  dir dir_name topic partition verdict (nothing, recover, ask,
-             refused, not_supported_yet, unreadable, skipped) cause applied
+  partition  dir dir_name topic partition verdict (nothing, recover,
+             take_back, ask, refused, not_supported_yet, unreadable, skipped)
+             cause applied
              log_start_offset log_end_offset (once the plan is carried out)
              recovery_point high_watermark segments bytes scan_bytes
              lost_bytes lost_records lost_segments steps
@@ -38,8 +39,8 @@ JSON lines (--json)
              allocated largest_timestamp valid_bytes batches records scanned
   finding    code severity (routine, warning, loss, fatal) dir partition file
              position offset lost_bytes lost_records text next
-  step       dir partition file action (remove, set_len, write, rename) from
-             to (lengths) new_name quarantine reason
+  step       dir partition file action (remove, set_len, write, rename,
+             restore, append) from to (lengths) new_name quarantine reason
   progress   job phase bytes_done bytes_total logs_done logs_total steps_done
              steps_total bytes_per_s end_time
   job        id state (running, done, done_but_left, refused, stopped, failed,

@@ -52,6 +52,7 @@ fn prints_lines(command: &Command) -> bool {
         Command::Scan(args) => args.json,
         Command::Recover(args) => args.json,
         Command::Watch(args) => args.json,
+        Command::Undo(args) => args.json,
         _ => false,
     }
 }
@@ -75,6 +76,7 @@ fn dispatch(args: Args, out: &mut dyn Write) -> Result<Exit, CliError> {
             };
             command::recover(&context(flags)?, &args, out)
         }
+        Some(Command::Undo(args)) => command::undo(&context(Flags::default())?, &args, out),
         Some(Command::Dump(args)) => {
             let depth = if args.records {
                 DumpDepth::Records

@@ -246,10 +246,8 @@ impl Undo<'_> {
             },
             findings: Vec::new(),
             steps,
-            segments: Vec::new(),
             log_start_offset: None,
             log_end_offset: None,
-            scan_bytes: 0,
             stamps: now,
             ..log.clone()
         })

@@ -8,10 +8,12 @@ mod demo;
 mod dump;
 mod generate;
 mod jobs;
+mod plan_run;
 mod preconditions;
 mod recover;
 mod scan;
 mod status;
+mod undo;
 mod watch;
 
 #[cfg(feature = "tui")]
@@ -24,4 +26,5 @@ pub(super) use jobs::{job, jobs, stop};
 pub(super) use recover::recover;
 pub(super) use scan::scan;
 pub(super) use status::status;
+pub(super) use undo::undo;
 pub(super) use watch::watch;

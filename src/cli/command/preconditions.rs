@@ -1,6 +1,6 @@
 //! What must hold before an apply; else it is refused before any change.
 
-use crate::cli::args::RecoverArgs;
+use crate::cli::args::Answers;
 use crate::cli::look::Look;
 use crate::cli::target::{NOT_DETECTED, Presence, VersionBasis};
 use crate::cli::{CliError, Context, confirm};
@@ -9,7 +9,7 @@ use crate::settings::is_writable;
 use crate::terms::KafkaVersion;
 
 /// Refuses what needs no look at the log dirs to be refused.
-pub(super) fn check_allowed(context: &Context, args: &RecoverArgs) -> Result<(), CliError> {
+pub(super) fn check_allowed(context: &Context, answers: &Answers) -> Result<(), CliError> {
     if let Some(why) = context.forbidden() {
         return Err(CliError::refused(why).hint("Nothing was changed."));
     }
@@ -22,9 +22,9 @@ pub(super) fn check_allowed(context: &Context, args: &RecoverArgs) -> Result<(),
             ),
         );
     }
-    if args.yes.is_none() && !args.yes_to_all && !confirm::can_ask() {
+    if answers.yes.is_none() && !answers.yes_to_all && !confirm::can_ask() {
         return Err(CliError::refused("there is no terminal to confirm on")
-            .hint("Look at the plan first (recover without --apply), then: --apply --yes HASH.")
+            .hint("Look at the plan first (without --apply), then: --apply --yes HASH.")
             .hint("For scripts: --apply --yes-to-all."));
     }
     Ok(())

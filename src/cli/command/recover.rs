@@ -1,23 +1,15 @@
 //! `recover`: the plan of what a boot would do, and its apply.
 
 use std::io::Write;
-use std::path::PathBuf;
 
-use super::again::{join, named_options};
-use super::preconditions::{check_allowed, check_down, check_target, check_version};
-use crate::cli::apply::{ApplyRequest, apply};
+use super::plan_run::PlanRun;
+use super::preconditions::{check_allowed, check_down, check_target};
 use crate::cli::args::{HandOverArg, RecoverArgs};
 use crate::cli::look::{self, BesideBroker, Look};
-use crate::cli::report::{
-    Detail, JsonReport, Line, Parts, ProgressLine, Reached, Report, Summary, TextReport,
-    falls_short, write_plan,
-};
-use crate::cli::target::{Candidate, Presence};
-use crate::cli::{CliError, Context, Exit, confirm};
-use crate::engine::{Confirmed, LikeKafka, PlanSpec, PlanStore, Reading, StoredPlan};
-use crate::log::FindingCode;
-use crate::plan::{HandOver, LogDirPlan, RecoveryPlan};
-use crate::settings::{BrokerConfig, Source, Sourced, is_writable};
+use crate::cli::target::Presence;
+use crate::cli::{CliError, Context, Exit};
+use crate::engine::{LikeKafka, PlanSpec, PlanStore, Reading};
+use crate::plan::HandOver;
 
 /// Runs `recover`.
 pub(in crate::cli) fn recover(
@@ -29,338 +21,51 @@ pub(in crate::cli) fn recover(
         return Err(CliError::usage("--hand-over clean with --partition")
             .hint("A dir is clean only as a whole: leave one of them out."));
     }
-    if args.apply {
-        check_allowed(context, args)?;
+    let answers = &args.answers;
+    if answers.apply {
+        check_allowed(context, answers)?;
     }
-    let mut run = Run { context, args, out };
-    match (&args.yes, args.apply) {
-        (Some(hash), true) => {
-            let state_dir = &context.state_dir()?.value;
-            let stored = PlanStore::new(state_dir).find(&hash.0)?;
-            run.apply_stored(&stored)
-        }
-        _ => run.plan(),
-    }
-}
-
-/// One run of the command.
-struct Run<'a> {
-    context: &'a Context,
-    args: &'a RecoverArgs,
-    out: &'a mut dyn Write,
-}
-
-impl Run<'_> {
-    /// Makes a plan, prints it, and carries it out if that was asked for.
-    fn plan(&mut self) -> Result<Exit, CliError> {
-        let look = Look::open(self.context, BesideBroker::StructureOnly)?;
-        if self.args.apply {
-            check_target(&look)?;
-        } else if look.presence != Presence::Down {
-            check_down(&look)?;
-        }
-        let spec = self.spec(&look)?;
-        let run = look.run_line(self.context, "recover", spec.reading);
-        self.with_report(|report| Ok(report.run(&run)?))?;
-        let made = look::make_plan(spec, |line| self.progress_line(line))?;
-        let stored = self.store(made)?;
-        let plan = match &stored {
-            Kept::Stored(stored) => &stored.plan,
-            Kept::Shown { plan, .. } => plan,
-        };
-        self.print(&look, plan)?;
-        match (&stored, self.args.apply) {
-            (Kept::Stored(stored), true) => self.confirm_and_apply(&look, stored),
-            _ => self.end_of_plan(&look, &stored),
-        }
-    }
-
-    /// Carries out a stored plan that was shown before.
-    fn apply_stored(&mut self, stored: &StoredPlan) -> Result<Exit, CliError> {
-        let look = self.look_for(&stored.plan)?;
-        check_down(&look)?;
-        check_version(&look, &stored.plan)?;
-        let mut run = look.run_line(self.context, "recover", Reading::AsBoot);
-        run.kafka_version = stored.plan.kafka_version.to_string();
-        run.version_source.clone_from(&stored.plan.version_source);
-        run.now = stored.plan.now.rfc3339();
-        self.with_report(|report| Ok(report.run(&run)?))?;
-        self.print(&look, &stored.plan)?;
-        self.with_report(|report| Ok(report.plan(&stored.plan, Some((&stored.hash, true)))?))?;
-        self.apply(&look, stored, Confirmed::ByHash)
-    }
-
-    /// Finds the broker of a stored plan; its log dirs alone, if the search gives others.
-    fn look_for(&self, plan: &RecoveryPlan) -> Result<Look, CliError> {
-        let dirs: Vec<PathBuf> = plan.log_dirs.iter().map(|dir| dir.path.clone()).collect();
-        let settings = &self.context.settings;
-        let named = settings.config.is_some() || settings.log_dirs.is_some();
-        match Look::open(self.context, BesideBroker::StructureOnly) {
-            Ok(look) if look.log_dirs == dirs => Ok(look),
-            Err(error) if named => Err(error),
-            Ok(look) if named => Err(CliError::refused("the plan is for other log dirs")
-                .hint(format!("Its log dirs: {}", join(&dirs)))
-                .hint(format!("Named now: {}", join(&look.log_dirs)))),
-            _ => {
-                let source = Source::Flag { name: "--yes" };
-                let broker = BrokerConfig::of_log_dirs(Sourced::new(dirs, source));
-                Look::of(
-                    self.context,
-                    Candidate::new("the plan's log dirs", broker),
-                    BesideBroker::StructureOnly,
-                )
-            }
-        }
-    }
-
-    /// Returns what the plan is asked for.
-    fn spec(&self, look: &Look) -> Result<PlanSpec, CliError> {
-        let mut spec = look.spec(self.context);
-        spec.reading = Reading::AsBoot;
-        spec.hand_over = match self.args.hand_over.unwrap_or_default() {
-            HandOverArg::None => HandOver::None,
-            HandOverArg::Verify => HandOver::Verify,
-            HandOverArg::Clean => HandOver::Clean,
-        };
-        spec.quarantine = self.context.quarantine(&look.log_dirs)?;
-        spec.selection = super::scan::select(&self.args.partition);
-        if self.args.like_kafka {
-            spec.like_kafka = LikeKafka::Always;
-        }
-        spec.state_dir = look::overflow_dir(self.context);
-        Ok(spec)
-    }
-
-    /// Keeps the plan under its hash, so that `--yes HASH` can name it.
-    fn store(&self, made: crate::engine::MadePlan) -> Result<Kept, CliError> {
-        let state_dir = match &self.context.settings.state_dir {
-            Some(dir) if self.context.forbidden().is_none() && is_writable(&dir.value) => dir,
-            _ => {
-                let hash = made.hash();
-                return Ok(Kept::Shown {
-                    plan: Box::new(made.plan),
-                    hash,
-                });
-            }
-        };
-        Ok(Kept::Stored(Box::new(
-            PlanStore::new(&state_dir.value).save(made)?,
-        )))
-    }
-
-    fn confirm_and_apply(&mut self, look: &Look, stored: &StoredPlan) -> Result<Exit, CliError> {
-        self.with_report(|report| Ok(report.plan(&stored.plan, Some((&stored.hash, true)))?))?;
-        if !has_work(&stored.plan) {
-            let exit = if is_whole(look, &stored.plan) {
-                Exit::Ok
-            } else {
-                Exit::Findings
-            };
-            return self.end(
-                &stored.plan,
-                &Summary {
-                    plan: Some(stored.hash.clone()),
-                    stored: true,
-                    exit,
-                    ..Summary::of_nothing()
-                },
-            );
-        }
-        if self.args.yes_to_all {
-            return self.apply(look, stored, Confirmed::YesToAll);
-        }
-        self.out.flush()?;
-        confirm::ask(&stored.plan, &self.context.host)?;
-        self.apply(look, stored, Confirmed::Typed)
-    }
-
-    fn apply(
-        &mut self,
-        look: &Look,
-        stored: &StoredPlan,
-        confirmed: Confirmed,
-    ) -> Result<Exit, CliError> {
-        self.out.flush()?;
-        let state_dir = self.context.state_dir()?.value.clone();
-        let request = ApplyRequest {
-            state_dir: &std::path::absolute(&state_dir).unwrap_or(state_dir),
-            log_dirs: &look.log_dirs,
-            who: self.context.who(),
-            confirmed,
-            threads: self
-                .context
-                .settings
-                .threads
-                .as_ref()
-                .map(|threads| threads.value.get()),
-        };
-        let applied = apply(&request, stored, |line| self.progress_line(line))?;
-        // The job knows nothing of a log dir that cannot be looked at.
-        let exit = match applied.exit {
-            Exit::Ok if !look.broken.is_empty() => Exit::Findings,
-            exit => exit,
-        };
-        let plan = &stored.plan;
-        self.with_report(|report| {
-            write_plan(report, plan, Parts::Partitions, &|dir, log| {
-                applied.reached(dir, log)
-            })?;
-            Ok(())
-        })?;
-        if let Some(unit) = &look.candidate.unit {
-            self.note(&format!(
-                "then: systemctl unmask --runtime {unit}; systemctl start {unit}"
-            ))?;
-        }
-        self.end(
-            plan,
-            &Summary {
-                plan: Some(stored.hash.clone()),
-                stored: true,
-                exit,
-                job: Some(applied.job),
-                cause: applied.cause,
-            },
-        )
-    }
-
-    /// Prints what was found and planned.
-    fn print(&mut self, look: &Look, plan: &RecoveryPlan) -> Result<(), CliError> {
-        look::check_selection(&self.args.partition, plan)?;
-        let parts = if self.args.apply && self.args.json {
-            Parts::Steps
-        } else {
-            Parts::All(Detail::Steps)
-        };
-        self.with_report(|report| {
-            for (dir, finding) in look.findings() {
-                report.finding(dir.as_deref(), None, &finding)?;
-            }
-            write_plan(report, plan, parts, &|_, _| Reached::Planned)?;
-            Ok(())
-        })?;
-        if let Some(unit) = &look.candidate.unit {
-            self.note(&format!(
-                "{unit} would start the broker meanwhile; hold it with: systemctl mask --runtime {unit}"
-            ))?;
-        }
-        if let Some(warning) = self
-            .context
-            .settings
-            .state_dir
-            .as_ref()
-            .and_then(|dir| crate::settings::state_dir_warning(&dir.value))
-        {
-            self.note(&format!("warning: {warning}"))?;
-        }
-        Ok(())
-    }
-
-    /// Ends a run that only looked.
-    fn end_of_plan(&mut self, look: &Look, kept: &Kept) -> Result<Exit, CliError> {
-        let (plan, hash, stored) = match kept {
-            Kept::Stored(stored) => (&stored.plan, &stored.hash, true),
-            Kept::Shown { plan, hash } => (&**plan, hash, false),
-        };
-        let dirs = plan.log_dirs.iter().flat_map(|dir| &dir.findings);
-        let logs = plan.partitions().flat_map(|log| &log.findings);
-        let quiet =
-            is_whole(look, plan) && !has_steps(plan) && !look::beyond_routine(dirs.chain(logs));
-        let exit = if quiet { Exit::Ok } else { Exit::Findings };
-        self.with_report(|report| Ok(report.plan(plan, Some((hash, stored)))?))?;
-        let exit = self.end(
-            plan,
-            &Summary {
-                plan: Some(hash.clone()),
-                stored,
-                exit,
-                ..Summary::of_nothing()
-            },
-        )?;
-        if has_work(plan) && stored {
-            let short = hash.get(..8).unwrap_or(hash);
-            let named = named_options(self.context);
-            self.note(&format!(
-                "carry it out: krescue{named} recover --apply --yes {short}"
-            ))?;
-        }
-        Ok(exit)
-    }
-
-    fn end(&mut self, plan: &RecoveryPlan, summary: &Summary) -> Result<Exit, CliError> {
-        let exit = summary.exit;
-        if let (Exit::Refused | Exit::Failed | Exit::Stopped, Some(cause)) = (exit, &summary.cause)
-        {
-            let error = CliError::new(exit, cause.clone());
-            let _ = error.write(&mut std::io::stderr().lock());
-        }
-        self.with_report(|report| Ok(report.summary(plan, summary)?))?;
-        Ok(exit)
-    }
-
-    fn note(&mut self, text: &str) -> Result<(), CliError> {
-        self.with_report(|report| Ok(report.note(text)?))
-    }
-
-    fn progress_line(&mut self, line: ProgressLine) -> Result<(), CliError> {
-        if self.args.json {
-            JsonReport::new(self.out).line(&Line::Progress(line))?;
-        }
-        Ok(())
-    }
-
-    fn with_report(
-        &mut self,
-        f: impl FnOnce(&mut dyn Report) -> Result<(), CliError>,
-    ) -> Result<(), CliError> {
-        if self.args.json {
-            f(&mut JsonReport::new(self.out))
-        } else {
-            f(&mut TextReport::new(self.out))
-        }
-    }
-}
-
-/// A plan that was shown.
-enum Kept {
-    /// In the store.
-    Stored(Box<StoredPlan>),
-    /// Not stored: nothing may be written, or there is no state dir.
-    Shown {
-        /// The plan.
-        plan: Box<RecoveryPlan>,
-        /// Its hash.
-        hash: String,
-    },
-}
-
-/// Says whether every log that was selected, and every log dir, comes to its planned end.
-fn is_whole(look: &Look, plan: &RecoveryPlan) -> bool {
-    let failed = |dir: &LogDirPlan| {
-        dir.partitions.is_empty()
-            && dir
-                .findings
-                .iter()
-                .any(|finding| finding.code == FindingCode::LogDir)
+    let mut run = PlanRun {
+        context,
+        answers,
+        json: args.json,
+        command: "recover",
+        words: "recover".to_owned(),
+        out,
     };
-    look.broken.is_empty()
-        && !plan.partitions().any(|log| log.verdict.is_left())
-        && !plan
-            .log_dirs
-            .iter()
-            .any(|dir| failed(dir) || falls_short(plan, dir))
+    if let Some(hash) = answers.stored() {
+        let stored = PlanStore::new(&context.state_dir()?.value).find(&hash.0)?;
+        return run.apply_stored(&stored);
+    }
+    let look = Look::open(context, BesideBroker::StructureOnly)?;
+    if answers.apply {
+        check_target(&look)?;
+    } else if look.presence != Presence::Down {
+        check_down(&look)?;
+    }
+    let spec = spec(context, args, &look)?;
+    let line = look.run_line(context, "recover", spec.reading);
+    run.with_report(|report| Ok(report.run(&line)?))?;
+    let made = look::make_plan(spec, |line| run.progress_line(line))?;
+    look::check_selection(&args.partition, &made.plan)?;
+    let kept = run.store(made)?;
+    run.show(&look, &kept)
 }
 
-fn has_steps(plan: &RecoveryPlan) -> bool {
-    plan.partitions()
-        .any(|log| log.verdict.is_applied() && !log.steps.is_empty())
-}
-
-/// Says whether an apply would do anything.
-fn has_work(plan: &RecoveryPlan) -> bool {
-    has_steps(plan)
-        || plan
-            .log_dirs
-            .iter()
-            .any(|dir| dir.recovery_points.is_some() || dir.hand_over == HandOver::Clean)
+/// Returns what the plan is asked for.
+fn spec(context: &Context, args: &RecoverArgs, look: &Look) -> Result<PlanSpec, CliError> {
+    let mut spec = look.spec(context);
+    spec.reading = Reading::AsBoot;
+    spec.hand_over = match args.hand_over.unwrap_or_default() {
+        HandOverArg::None => HandOver::None,
+        HandOverArg::Verify => HandOver::Verify,
+        HandOverArg::Clean => HandOver::Clean,
+    };
+    spec.quarantine = context.quarantine(&look.log_dirs)?;
+    spec.selection = super::scan::select(&args.partition);
+    if args.like_kafka {
+        spec.like_kafka = LikeKafka::Always;
+    }
+    spec.state_dir = look::overflow_dir(context);
+    Ok(spec)
 }

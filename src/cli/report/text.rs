@@ -232,7 +232,14 @@ impl TextReport<'_> {
             HandOver::Verify => "verify",
             HandOver::Clean => "clean",
         };
-        writeln!(self.out, "plan {short} · {class} · hand-over {hand_over}")?;
+        match &plan.undoes {
+            Some(undone) => writeln!(
+                self.out,
+                "plan {short} takes {} back · class A: nothing is lost",
+                undone.get(..8).unwrap_or(undone)
+            )?,
+            None => writeln!(self.out, "plan {short} · {class} · hand-over {hand_over}")?,
+        }
         for dir in plan.log_dirs.iter().filter(|dir| falls_short(plan, dir)) {
             writeln!(
                 self.out,

@@ -53,7 +53,6 @@ fn later_work_is_not_shown() {
         "replicas",
         "preflight",
         "mirror",
-        "undo",
         "quarantine ls",
         "audit",
         "verify  ",
