@@ -186,7 +186,7 @@ fn cannot_recover(row: &LogRow) -> Option<String> {
         Verdict::Unreadable { cause } => Some(cause.clone()),
         Verdict::Skipped { why } => Some(why.clone()),
         Verdict::Ask(_) => Some("decide first: Kafka's way costs good records".to_owned()),
-        Verdict::Nothing | Verdict::Recover | Verdict::TakeBack => None,
+        Verdict::Nothing | Verdict::Recover | Verdict::TakeBack | Verdict::Truncate(_) => None,
     }
 }
 

@@ -25,9 +25,9 @@ pub struct PlanSummary {
     pub asks: u64,
     /// Good bytes that Kafka's way would cost in them.
     pub ask_bytes: u64,
-    /// Good bytes that accepted ASKs cost.
+    /// Good bytes that accepted ASKs and truncations cost.
     pub lost_bytes: u64,
-    /// Good records that accepted ASKs cost; `None` where one cannot be counted.
+    /// Good records that accepted ASKs and truncations cost; `None` where one cannot be counted.
     pub lost_records: Option<u64>,
     /// Logs that Kafka would not load.
     pub refused: u64,
@@ -60,6 +60,13 @@ impl PlanSummary {
                 Verdict::Ask(ask) => {
                     sum.asks += 1;
                     sum.ask_bytes += ask.lost_bytes;
+                }
+                Verdict::Truncate(cut) => {
+                    sum.lost_bytes += cut.lost_bytes;
+                    sum.lost_records = sum
+                        .lost_records
+                        .zip(cut.lost_records)
+                        .map(|(a, b)| a.saturating_add(b));
                 }
                 Verdict::Refused { .. } => sum.refused += 1,
                 Verdict::NotSupportedYet { .. } => sum.unsupported += 1,

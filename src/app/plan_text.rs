@@ -140,7 +140,7 @@ fn changes(lines: &mut Vec<PlanLine>, state: &State, shown: &ShownPlan, sum: &Pl
             text::bytes(bytes),
         );
         let tone = match log.verdict {
-            Verdict::Ask(_) => Tone::Danger,
+            Verdict::Ask(_) | Verdict::Truncate(_) => Tone::Danger,
             _ if acknowledged => Tone::Danger,
             _ => Tone::Warn,
         };
@@ -203,7 +203,9 @@ fn stays(lines: &mut Vec<PlanLine>, state: &State, shown: &ShownPlan) {
                     same += 1;
                     continue;
                 }
-                Verdict::Ask(_) | Verdict::Recover | Verdict::TakeBack => continue,
+                Verdict::Ask(_) | Verdict::Recover | Verdict::TakeBack | Verdict::Truncate(_) => {
+                    continue;
+                }
             };
             let text = format!("{} on {}: {why}", log.dir_name, label_of(state, dir));
             lines.push(line(std::mem::take(&mut label), tone, text));

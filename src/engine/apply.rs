@@ -12,7 +12,7 @@ use super::audit::Audit;
 use super::context::JobContext;
 use super::crew::Work;
 use super::dir_plan::is_unread;
-use super::hand_over::{hand_over, keep_dir, take_hand_over_back};
+use super::hand_over::{begin_truncation, hand_over, keep_dir, take_hand_over_back};
 use super::job_spec::JobSpec;
 use super::journal::{Journal, JournalLine};
 use super::plan_job::panic_text;
@@ -201,6 +201,7 @@ impl<'a> ApplyJob<'a> {
         journal.sync()?;
         for dir in &self.plan().log_dirs {
             take_hand_over_back(storage, dir)?;
+            begin_truncation(storage, dir)?;
         }
         // One stage of every log, then one sync for all of them: a sync a log would cost thousands.
         while !waiting.is_empty() {

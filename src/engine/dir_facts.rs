@@ -42,6 +42,8 @@ pub(super) struct DirFacts {
     pub(super) log_starts: OffsetCheckpoint,
     /// The high watermarks, as far as they can be read.
     pub(super) high_watermarks: OffsetCheckpoint,
+    /// Where the cleaner goes on, as far as it can be read.
+    pub(super) cleaner_offsets: OffsetCheckpoint,
     /// Whether a malformed checkpoint takes the dir offline after its logs are loaded.
     pub(super) checkpoint_io_error: bool,
     /// Why no log of the dir can be planned: a checkpoint that decides cannot be read.
@@ -68,6 +70,7 @@ impl DirFacts {
             recovery_points: OffsetCheckpoint::default(),
             log_starts: OffsetCheckpoint::default(),
             high_watermarks: OffsetCheckpoint::default(),
+            cleaner_offsets: OffsetCheckpoint::default(),
             checkpoint_io_error: false,
             unreadable: None,
             findings: Vec::new(),
@@ -105,7 +108,8 @@ impl DirFacts {
             );
             OffsetCheckpoint::default()
         });
-        if let Err(problem) = self.checkpoint(storage, CLEANER_CHECKPOINT) {
+        let cleaner_offsets = self.checkpoint(storage, CLEANER_CHECKPOINT);
+        self.cleaner_offsets = cleaner_offsets.unwrap_or_else(|problem| {
             self.findings.push(
                 problem
                     .finding(
@@ -115,7 +119,8 @@ impl DirFacts {
                     )
                     .next("remove it before the boot: compaction then starts over once"),
             );
-        }
+            OffsetCheckpoint::default()
+        });
     }
 
     /// Reads a checkpoint that decides what a boot makes of each log.

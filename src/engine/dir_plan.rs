@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::dir_facts::DirFacts;
 use super::plan_spec::PlanSpec;
+use super::truncation_dir_plan::truncation_dir_plan;
 use crate::format::file_name::DirName;
 use crate::format::offset_checkpoint::OffsetCheckpoint;
 use crate::log::{Finding, FindingCode, Severity};
@@ -17,6 +18,9 @@ pub(super) fn dir_plan(
     mut partitions: Vec<PartitionPlan>,
 ) -> LogDirPlan {
     partitions.sort_by(|a, b| a.dir_name.cmp(&b.dir_name));
+    if spec.truncation.is_some() {
+        return truncation_dir_plan(spec.hand_over, facts, partitions);
+    }
     let has_steps = partitions
         .iter()
         .any(|plan| plan.verdict.is_applied() && !plan.steps.is_empty());
@@ -37,6 +41,7 @@ pub(super) fn dir_plan(
         stop: facts.stop,
         hand_over,
         recovery_points,
+        lowered: None,
         removes_marker,
         findings: facts.findings,
         partitions,
@@ -52,6 +57,7 @@ pub(super) fn failed_dir_plan(path: std::path::PathBuf, finding: Finding) -> Log
         stop: StopState::Unclean,
         hand_over: HandOver::None,
         recovery_points: None,
+        lowered: None,
         removes_marker: false,
         findings: vec![finding],
         partitions: Vec::new(),

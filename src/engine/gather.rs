@@ -108,6 +108,10 @@ fn target(spec: &PlanSpec, dir_index: usize, facts: &DirFacts, sub_dir: &SubDir)
         config: (spec.topic_configs)(&topic_partition.topic),
         on_loss,
         checkpoint_io_error: facts.checkpoint_io_error,
+        truncation: spec
+            .truncation
+            .as_ref()
+            .and_then(|truncation| truncation.inputs(&sub_dir.parsed)),
         topic_partition,
     };
     LogTarget {
@@ -140,6 +144,10 @@ fn settle(
     }
     if target.parsed.is_cluster_metadata() {
         let why = "the metadata log, which each boot reads in full by itself".to_owned();
+        return Some((Verdict::Skipped { why }, None));
+    }
+    if spec.truncation.is_some() && target.inputs.truncation.is_none() {
+        let why = "not truncated".to_owned();
         return Some((Verdict::Skipped { why }, None));
     }
     if let Some(selection) = &spec.selection

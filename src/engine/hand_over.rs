@@ -11,10 +11,13 @@ use super::log_target::OWN_SUFFIX;
 use super::preflight::is_changed;
 use super::quarantine::{Cut, QuarantineDir, put_beside, with_suffix};
 use crate::disk::{DiskError, LogDirListing, Storage};
-use crate::format::file_name::{CLEAN_SHUTDOWN_MARKER, RECOVERY_POINT_CHECKPOINT};
+use crate::format::file_name::{
+    CLEAN_SHUTDOWN_MARKER, CLEANER_CHECKPOINT, HIGH_WATERMARK_CHECKPOINT, RECOVERY_POINT_CHECKPOINT,
+};
 use crate::format::offset_checkpoint::OffsetCheckpoint;
 use crate::plan::{
-    Content, FileStamp, HandOver, KeptFile, LogDirPlan, Quarantine, Step, StepAction,
+    CheckpointEntry, Content, FileStamp, HandOver, KeptFile, LogDirPlan, Quarantine, Step,
+    StepAction,
 };
 
 /// Keeps the files of a log dir itself that an apply takes away or replaces; all stay as they are.
@@ -72,26 +75,41 @@ pub(super) fn keep_dir(
     })
 }
 
-/// Returns the checkpoints that a hand-over writes, by name.
+/// Returns the checkpoints that an apply leaves, by name.
 pub(super) fn checkpoints(plan: &LogDirPlan) -> Vec<(&'static str, Content)> {
-    let Some(entries) = plan
+    let lowered = plan.lowered.as_ref();
+    let handed_over = plan
         .recovery_points
         .as_ref()
-        .filter(|_| plan.hand_over != HandOver::None)
-    else {
-        return Vec::new();
-    };
+        .filter(|_| plan.hand_over != HandOver::None);
+    let points = handed_over.or_else(|| lowered?.recovery_points.as_ref());
+    [
+        (RECOVERY_POINT_CHECKPOINT, points),
+        (
+            HIGH_WATERMARK_CHECKPOINT,
+            lowered.and_then(|lowered| lowered.high_watermarks.as_ref()),
+        ),
+        (
+            CLEANER_CHECKPOINT,
+            lowered.and_then(|lowered| lowered.cleaner_offsets.as_ref()),
+        ),
+    ]
+    .into_iter()
+    .filter_map(|(name, entries)| Some((name, Content::new(encode(entries?)))))
+    .collect()
+}
+
+fn encode(entries: &[CheckpointEntry]) -> Vec<u8> {
     let entries = entries
         .iter()
         .map(|entry| (entry.topic_partition.clone(), entry.offset))
         .collect();
-    let bytes = OffsetCheckpoint { entries }.encode();
-    vec![(RECOVERY_POINT_CHECKPOINT, Content::new(bytes))]
+    OffsetCheckpoint { entries }.encode()
 }
 
 /// Takes the marker of a clean stop away, durably.
 ///
-/// Not before the steps are: they are those of a boot that finds it, and one that does not may cut more.
+/// Not before the steps of a recovery are: they are those of a boot that finds it, and one that does not may cut more.
 fn remove_marker(storage: &dyn Storage, log_dir: &Path) -> Result<(), DiskError> {
     match storage.remove(&log_dir.join(CLEAN_SHUTDOWN_MARKER)) {
         // An interrupted run took it away.
@@ -107,7 +125,11 @@ pub(super) fn hand_over(
     plan: &LogDirPlan,
 ) -> Result<(), EngineError> {
     remove_half(storage, &plan.path)?;
-    if plan.removes_marker && plan.undo.is_none() && plan.hand_over != HandOver::Clean {
+    if plan.removes_marker
+        && plan.undo.is_none()
+        && plan.lowered.is_none()
+        && plan.hand_over != HandOver::Clean
+    {
         remove_marker(storage, &plan.path)?;
     }
     for (name, content) in checkpoints(plan) {
@@ -176,13 +198,39 @@ fn put_back(storage: &dyn Storage, log_dir: &Path, step: &Step) -> Result<(), En
     Ok(storage.sync_dir(log_dir)?)
 }
 
-/// Removes the half-written checkpoint of a run that was killed.
-fn remove_half(storage: &dyn Storage, log_dir: &Path) -> Result<(), DiskError> {
-    let half = with_suffix(&log_dir.join(RECOVERY_POINT_CHECKPOINT), OWN_SUFFIX);
-    match storage.stat(&half) {
-        Err(error) if error.is_not_found() => Ok(()),
-        _ => storage.remove(&half),
+/// Takes the marker away and lowers the recovery points, durably, before the first step in a dir with logs that are
+/// truncated: a boot after any part of the steps then reads the segment in which the cut falls.
+pub(super) fn begin_truncation(storage: &dyn Storage, plan: &LogDirPlan) -> Result<(), DiskError> {
+    let Some(lowered) = &plan.lowered else {
+        return Ok(());
+    };
+    remove_half(storage, &plan.path)?;
+    if plan.removes_marker {
+        remove_marker(storage, &plan.path)?;
     }
+    match &lowered.recovery_points {
+        Some(points) => {
+            let bytes = encode(points);
+            write_checkpoint(storage, &plan.path, RECOVERY_POINT_CHECKPOINT, &bytes)
+        }
+        None => Ok(()),
+    }
+}
+
+/// Removes half-written checkpoints of a run that was killed.
+fn remove_half(storage: &dyn Storage, log_dir: &Path) -> Result<(), DiskError> {
+    for name in [
+        RECOVERY_POINT_CHECKPOINT,
+        HIGH_WATERMARK_CHECKPOINT,
+        CLEANER_CHECKPOINT,
+    ] {
+        let half = with_suffix(&log_dir.join(name), OWN_SUFFIX);
+        match storage.stat(&half) {
+            Err(error) if error.is_not_found() => {}
+            _ => storage.remove(&half)?,
+        }
+    }
+    Ok(())
 }
 
 fn write_checkpoint(

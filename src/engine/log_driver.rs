@@ -227,6 +227,11 @@ impl LogDriver<'_> {
                     let walked = self.reader.walk(source, &request, buffer)?;
                     recovery.supply_walk(&request, walked);
                 }
+                Need::Cut(request) => {
+                    self.expect_bytes(request.len);
+                    let found = self.reader.cut(source, &request, buffer)?;
+                    recovery.supply_cut(&request, found);
+                }
                 Need::Done => return Ok(recovery.finish_plan()),
             }
         }

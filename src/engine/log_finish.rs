@@ -72,7 +72,7 @@ fn remove_own_leftovers(target: &LogTarget, plan: &mut PartitionPlan) {
     plan.stamps.sort_by(|a, b| a.name.cmp(&b.name));
     // A clean dir would lose its marker for them; they do no harm there.
     let may_change = match plan.verdict {
-        Verdict::Nothing => !target.inputs.is_clean(),
+        Verdict::Nothing => !target.inputs.is_clean() && target.inputs.truncation.is_none(),
         _ => plan.verdict.is_applied(),
     };
     if !may_change {

@@ -7,10 +7,10 @@ use super::contents::Contents;
 use super::context::JobContext;
 use crate::disk::{DiskError, Pace, ReadManner, SegmentBytes, Storage, WindowBuffer};
 use crate::log::{
-    Feed, NextOffsetWalk, ProducerReplay, RebuiltIndex, Replayed, SegmentParser, SegmentScan,
-    SegmentScanner, Walked,
+    CutFound, CutSearch, Feed, NextOffsetWalk, ProducerReplay, RebuiltIndex, Replayed,
+    SegmentParser, SegmentScan, SegmentScanner, Walked,
 };
-use crate::plan::recovery::{ReplayRequest, ScanRequest, WalkRequest};
+use crate::plan::recovery::{CutRequest, ReplayRequest, ScanRequest, WalkRequest};
 
 /// Bytes that are compared at once.
 const COMPARE_WINDOW: usize = 64 << 10;
@@ -114,6 +114,19 @@ impl LogReader<'_> {
             NextOffsetWalk::new(request.from, request.len, request.target, request.search);
         self.feed(source, (&request.file, request.len), &mut walk, buffer)?;
         Ok(walk.finish())
+    }
+
+    /// Finds where a truncation cuts a segment.
+    pub(super) fn cut(
+        &self,
+        source: Source<'_>,
+        request: &CutRequest,
+        buffer: &mut WindowBuffer,
+    ) -> Result<CutFound, ReadFailure> {
+        let from = (request.from, request.timestamps_from);
+        let mut search = CutSearch::new(request.len, request.target, from, request.search);
+        self.feed(source, (&request.file, request.len), &mut search, buffer)?;
+        Ok(search.finish())
     }
 
     /// Feeds a parser with the first `len` bytes of a file.

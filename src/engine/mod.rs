@@ -50,6 +50,7 @@ mod scan_job;
 mod second_look;
 mod space;
 mod stamps;
+mod truncation_dir_plan;
 mod undo_plan;
 mod volumes;
 
@@ -65,6 +66,6 @@ pub use job_run::run_job;
 pub use job_spec::{Confirmed, JobId, JobSpec, ParseJobIdError, Who};
 pub use metadata_dir::read_metadata_dir;
 pub use plan_job::{PlanHandle, plan_here, start_plan};
-pub use plan_spec::{Beside, LikeKafka, PlanSpec, Reading, TopicConfigs};
+pub use plan_spec::{Beside, LikeKafka, PlanSpec, Reading, TopicConfigs, TruncationSpec};
 pub use plan_store::{MadePlan, PlanStore, StoredPlan};
 pub use undo_plan::plan_undo;

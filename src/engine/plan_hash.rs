@@ -3,7 +3,9 @@
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::plan::{CheckpointEntry, DirUndo, FileStamp, HandOver, RecoveryPlan, Step, hex};
+use crate::plan::{
+    CheckpointEntry, DirUndo, FileStamp, HandOver, LoweredCheckpoints, RecoveryPlan, Step, hex,
+};
 use crate::terms::KafkaVersion;
 
 /// What the hash covers, in this order: a change of any of it is another plan.
@@ -23,6 +25,8 @@ struct HashedDir<'a> {
     path: &'a std::path::Path,
     hand_over: HandOver,
     recovery_points: Option<&'a [CheckpointEntry]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lowered: Option<&'a LoweredCheckpoints>,
     removes_marker: bool,
     stamps: &'a [FileStamp],
     partitions: Vec<HashedPartition<'a>>,
@@ -71,6 +75,7 @@ fn hashed_dir(dir: &crate::plan::LogDirPlan) -> HashedDir<'_> {
         path: &dir.path,
         hand_over: dir.hand_over,
         recovery_points: dir.recovery_points.as_deref(),
+        lowered: dir.lowered.as_ref(),
         removes_marker: dir.removes_marker,
         stamps: &dir.stamps,
         partitions,

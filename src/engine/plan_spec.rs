@@ -1,12 +1,13 @@
 //! What a plan is asked for.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::plan::{HandOver, LogConfig};
+use crate::format::file_name::DirName;
+use crate::plan::{HandOver, LogConfig, ReplicaEvidence, TruncationInputs, TruncationTarget};
 use crate::terms::{KafkaVersion, Timestamp, TopicPartition};
 
 /// How much of the logs is read.
@@ -58,6 +59,29 @@ impl LikeKafka {
     }
 }
 
+/// Truncations of single logs.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TruncationSpec {
+    /// Where each log is to end; all others stay as they are.
+    pub targets: BTreeMap<TopicPartition, TruncationTarget>,
+    /// Who else has them, as far as it is known.
+    pub replicas: BTreeMap<TopicPartition, ReplicaEvidence>,
+}
+
+impl TruncationSpec {
+    /// Returns what decides the truncation of the log in a dir, if it has one.
+    pub(super) fn inputs(&self, dir: &DirName) -> Option<TruncationInputs> {
+        let DirName::Normal(partition) = dir else {
+            return None;
+        };
+        let target = *self.targets.get(partition)?;
+        Some(TruncationInputs {
+            target,
+            replicas: self.replicas.get(partition).cloned(),
+        })
+    }
+}
+
 /// Looks up a topic's settings: overrides, else the broker's.
 pub type TopicConfigs = Arc<dyn Fn(&str) -> LogConfig + Send + Sync>;
 
@@ -86,6 +110,8 @@ pub struct PlanSpec {
     pub quarantine: Option<PathBuf>,
     /// For which logs Kafka's way is taken.
     pub like_kafka: LikeKafka,
+    /// Which logs are truncated; `None` for a recovery.
+    pub truncation: Option<TruncationSpec>,
     /// Settings by topic.
     pub topic_configs: TopicConfigs,
     /// Workers in all; `None` for min(cores, 16).
@@ -110,6 +136,7 @@ impl PlanSpec {
             hand_over: HandOver::default(),
             quarantine: None,
             like_kafka: LikeKafka::default(),
+            truncation: None,
             topic_configs: Arc::new(|_| LogConfig::default()),
             threads: None,
             state_dir: None,

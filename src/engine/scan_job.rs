@@ -23,7 +23,7 @@ use super::volumes::{Volumes, threads_or_default};
 use super::{EngineError, JobEvent, LogState, Phase};
 use crate::disk::{Pace, Storage, WindowBuffer, become_idle_reader};
 use crate::log::{Finding, FindingCode, Severity};
-use crate::plan::{LogDirPlan, PartitionPlan, RecoveryPlan, Verdict};
+use crate::plan::{LogDirPlan, PartitionPlan, PlanAct, RecoveryPlan, Verdict};
 
 /// Makes the plan that `spec` asks for.
 pub(super) fn run(
@@ -60,7 +60,10 @@ impl ScanJob<'_> {
         let failures = self.list(&mut targets, &volumes)?;
         self.set_totals(&targets, &settled);
         self.context.enter(Phase::Scanning);
-        let store = self.spec.state_dir.as_deref().map(PlanStore::new);
+        // A truncation reads what a recovery in the same plan would write.
+        let truncates = self.spec.truncation.is_some();
+        let state_dir = self.spec.state_dir.as_deref().filter(|_| !truncates);
+        let store = state_dir.map(PlanStore::new);
         let contents = Contents::new(store);
         let planned = self.plan(&targets, &failures, &volumes, &contents)?;
         self.context.settle_totals();
@@ -69,6 +72,11 @@ impl ScanJob<'_> {
         let plan = RecoveryPlan {
             undoes: None,
             schema: 1,
+            act: if truncates {
+                PlanAct::Truncate
+            } else {
+                PlanAct::Recover
+            },
             kafka_version: self.spec.kafka_version,
             version_source: self.spec.version_source.clone(),
             now: self.spec.now,

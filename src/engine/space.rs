@@ -109,14 +109,22 @@ fn files_of_log(log: &PartitionPlan) -> impl Iterator<Item = u64> {
 /// Returns the lengths of the files that are written beside the logs of a dir.
 fn files_of_dir(dir: &LogDirPlan) -> impl Iterator<Item = u64> {
     // A checkpoint's line has 24 bytes of numbers beside the topic.
-    let checkpoint = dir.recovery_points.as_ref().map(|entries| {
+    let lowered = dir.lowered.iter().flat_map(|lowered| {
+        [
+            &lowered.recovery_points,
+            &lowered.high_watermarks,
+            &lowered.cleaner_offsets,
+        ]
+    });
+    let checkpoints = [&dir.recovery_points].into_iter().chain(lowered).flatten();
+    let checkpoints = checkpoints.map(|entries| {
         let lines = entries.iter();
         lines
             .map(|entry| entry.topic_partition.topic.len() as u64 + 40)
             .sum()
     });
     let marker = (dir.hand_over == HandOver::Clean).then_some(0);
-    checkpoint.into_iter().chain(marker)
+    checkpoints.chain(marker)
 }
 
 /// Returns what is kept of a log: bytes, and whether it is a whole file.

@@ -161,6 +161,7 @@ impl Undo<'_> {
             },
             hand_over: HandOver::None,
             recovery_points: None,
+            lowered: None,
             removes_marker,
             findings: Vec::new(),
             partitions,

@@ -88,6 +88,16 @@ pub enum FindingCode {
     UncleanStop,
     /// The log dir as a whole has a problem.
     LogDir,
+    /// A truncation removes the end of this log.
+    Truncated,
+    /// A truncation's target lies inside a batch, which goes as a whole.
+    WholeBatchCut,
+    /// A truncation's target lies at the log's end or behind it.
+    NoEffect,
+    /// No other replica is in sync.
+    LastInSyncCopy,
+    /// Other replicas that are in sync.
+    OtherReplicas,
 }
 
 /// One oddity of a log or of a log dir.

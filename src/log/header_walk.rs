@@ -53,7 +53,7 @@ impl OffsetSearch {
 }
 
 /// What stands at a walk's position.
-enum Here {
+pub(super) enum Here {
     Batch {
         frame: Frame,
         header: Option<BatchHeader>,
@@ -64,7 +64,7 @@ enum Here {
 }
 
 /// Reads the headers at `position`; `window` begins there.
-fn here(window: &[u8], position: u64, len: u64) -> Here {
+pub(super) fn here(window: &[u8], position: u64, len: u64) -> Here {
     let remaining = len.saturating_sub(position);
     if remaining > HEADER_UP_TO_MAGIC as u64 && window.len() < HEADER_UP_TO_MAGIC {
         return Here::Want(remaining.min(HEADER_LEN as u64));
@@ -94,7 +94,7 @@ fn here(window: &[u8], position: u64, len: u64) -> Here {
 }
 
 /// Returns a batch's last offset, whatever its magic.
-fn last_offset(frame: &Frame, header: Option<&BatchHeader>) -> Offset {
+pub(super) fn last_offset(frame: &Frame, header: Option<&BatchHeader>) -> Offset {
     header.map_or(frame.offset, BatchHeader::last_offset)
 }
 

@@ -100,6 +100,16 @@ impl LeaderEpochs {
         self.written = true;
     }
 
+    /// Returns where `epoch` ends, exclusive, in a log that ends at `log_end`; `None` if it lies above all that are known
+    /// (`endOffsetFor`). Of an epoch that is not known the end is where the next higher one starts.
+    pub fn end_offset(&self, epoch: LeaderEpoch, log_end: Offset) -> Option<Offset> {
+        if self.latest() == Some(epoch) {
+            return Some(log_end);
+        }
+        let higher = self.entries.iter().find(|entry| entry.epoch > epoch);
+        higher.map(|entry| entry.start_offset)
+    }
+
     /// Drops all (`clearAndFlush`).
     pub fn clear(&mut self) {
         self.entries.clear();
@@ -150,6 +160,18 @@ mod tests {
         let mut epochs = cache(&[(1, 0), (4, 166)]);
         epochs.on_recovered_batch(start_of(99, 144));
         assert_eq!(entries(&epochs), [(1, 0), (99, 144)]);
+    }
+
+    #[test]
+    fn an_epoch_ends_where_the_next_higher_one_starts() {
+        let epochs = cache(&[(2, 5), (4, 10), (7, 20)]);
+        let end = |epoch| epochs.end_offset(LeaderEpoch(epoch), Offset(30));
+        assert_eq!(
+            [1, 2, 3, 4, 6, 7].map(end),
+            [5, 10, 10, 20, 20, 30].map(|end| Some(Offset(end)))
+        );
+        assert_eq!(end(8), None);
+        assert_eq!(cache(&[]).end_offset(LeaderEpoch(0), Offset(30)), None);
     }
 
     #[test]

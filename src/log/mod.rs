@@ -1,8 +1,10 @@
 //! The log model: what one replica's files say. Pure and read-only; a bad log is a [`Finding`], never an `Err`.
 
+mod cut_search;
 mod finding;
 mod header_walk;
 mod index_builder;
+mod index_search;
 mod java_map;
 mod java_tree;
 mod leader_epochs;
@@ -14,8 +16,10 @@ mod segment_scan;
 mod segment_scanner;
 mod tail_search;
 
+pub use cut_search::{CutFound, CutSearch};
 pub use finding::{Finding, FindingCode, Severity};
 pub use header_walk::{NextOffsetWalk, OffsetSearch, ProducerReplay, Replayed, Walked};
+pub use index_search::{OffsetIndexSearch, TimeIndexSearch, txn_index_cut};
 pub use leader_epochs::LeaderEpochs;
 pub use parser::{Feed, SegmentLimits, SegmentParser};
 pub use producer_event::{DataRun, EpochStart, Marker, ProducerEvent};

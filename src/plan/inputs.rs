@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::StopState;
+use super::{StopState, TruncationInputs};
 use crate::log::SegmentLimits;
 use crate::terms::{KafkaVersion, Offset, Timestamp, TopicPartition};
 
@@ -30,8 +30,12 @@ pub enum OnLoss {
     LikeKafka,
 }
 
-/// A log's settings, as far as recovery depends on them.
+/// A log's settings, as far as recovery and truncation depend on them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "settings of Kafka's that are true or false"
+)]
 pub struct LogConfig {
     /// `index.interval.bytes`.
     pub index_interval_bytes: i32,
@@ -41,6 +45,9 @@ pub struct LogConfig {
     pub segment_bytes: i32,
     /// `preallocate`.
     pub preallocate: bool,
+    /// Whether `cleanup.policy` has `compact`.
+    #[serde(default)]
+    pub compact: bool,
 }
 
 impl Default for LogConfig {
@@ -50,6 +57,7 @@ impl Default for LogConfig {
             segment_index_bytes: 10 << 20,
             segment_bytes: 1 << 30,
             preallocate: false,
+            compact: false,
         }
     }
 }
@@ -72,6 +80,12 @@ impl RecoveryInputs {
 }
 
 impl LogConfig {
+    /// Says whether a `cleanup.policy` has `compact`.
+    pub fn is_compact(cleanup_policy: &str) -> bool {
+        let mut policies = cleanup_policy.split(',');
+        policies.any(|policy| policy.trim().eq_ignore_ascii_case("compact"))
+    }
+
     /// Returns the part that a segment's scan needs.
     pub fn limits(&self) -> SegmentLimits {
         SegmentLimits {
@@ -106,4 +120,6 @@ pub struct RecoveryInputs {
     pub on_loss: OnLoss,
     /// Whether the recovery-point or log-start checkpoint is malformed in a way that takes the dir offline.
     pub checkpoint_io_error: bool,
+    /// The truncation that is asked for, if any: then a log without one is left alone.
+    pub truncation: Option<TruncationInputs>,
 }

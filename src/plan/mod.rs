@@ -6,6 +6,7 @@ mod kept;
 pub mod recovery;
 mod recovery_plan;
 mod step;
+mod truncation;
 mod undo_map;
 mod verdict;
 mod virtual_dir;
@@ -15,8 +16,10 @@ pub(crate) use content::hex;
 pub use inputs::{HandOver, LogConfig, OnLoss, RecoveryInputs};
 pub use kept::{DirUndo, FileOwner, KeptFile};
 pub use recovery_plan::{
-    CheckpointEntry, FileStamp, LogDirPlan, PartitionPlan, RecoveryPlan, SegmentSummary, StopState,
+    CheckpointEntry, FileStamp, LogDirPlan, LoweredCheckpoints, PartitionPlan, PlanAct,
+    RecoveryPlan, SegmentSummary, StopState,
 };
 pub use step::{Quarantine, Step, StepAction};
+pub use truncation::{ReplicaEvidence, Truncation, TruncationInputs, TruncationTarget};
 pub use verdict::{Ask, AskReason, Class, Verdict};
 pub use virtual_dir::{DirEntry, EntryKind};

@@ -95,6 +95,28 @@ pub struct CheckpointEntry {
     pub offset: Offset,
 }
 
+/// Checkpoints that a truncation lowers, each whole; `None` where nothing changes.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct LoweredCheckpoints {
+    /// Recovery points, written before the first step.
+    pub recovery_points: Option<Vec<CheckpointEntry>>,
+    /// High watermarks, written after the last step.
+    pub high_watermarks: Option<Vec<CheckpointEntry>>,
+    /// Where the cleaner goes on, written after the last step.
+    pub cleaner_offsets: Option<Vec<CheckpointEntry>>,
+}
+
+/// What a plan is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlanAct {
+    /// What a boot would do.
+    #[default]
+    Recover,
+    /// Truncations of single logs.
+    Truncate,
+}
+
 /// What is planned for one log dir.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LogDirPlan {
@@ -106,7 +128,11 @@ pub struct LogDirPlan {
     pub hand_over: HandOver,
     /// The whole new recovery-point checkpoint, unless nothing is written.
     pub recovery_points: Option<Vec<CheckpointEntry>>,
-    /// Whether `.kafka_cleanshutdown` is removed, once the steps are done; a clean hand-over writes it anew.
+    /// What truncations lower; `None` where no log is truncated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lowered: Option<LoweredCheckpoints>,
+    /// Whether `.kafka_cleanshutdown` is removed, once the steps are done, or before the first step of a truncation; a clean
+    /// hand-over writes it anew.
     pub removes_marker: bool,
     /// What was seen beside the partition dirs.
     pub findings: Vec<Finding>,
@@ -119,11 +145,14 @@ pub struct LogDirPlan {
     pub undo: Option<DirUndo>,
 }
 
-/// A plan to recover log dirs.
+/// A plan for log dirs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RecoveryPlan {
     /// The layout of this text; 1.
     pub schema: u32,
+    /// What it is for.
+    #[serde(default)]
+    pub act: PlanAct,
     /// The release whose boot is planned for.
     pub kafka_version: KafkaVersion,
     /// Where that version is from (`flag`, `class path of pid 812`, `newest known`).
@@ -151,6 +180,7 @@ impl RecoveryPlan {
     pub fn class(&self) -> Option<Class> {
         let of_partition = |plan: &PartitionPlan| match &plan.verdict {
             Verdict::Ask(ask) if ask.accepted => Some(Class::C),
+            Verdict::Truncate(cut) if cut.lost_bytes > 0 || cut.asked.is_mark() => Some(Class::C),
             verdict if verdict.is_applied() => plan.steps.iter().map(step_class).max(),
             _ => None,
         };

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Truncation;
+
 /// How dear a plan's steps are; decides how it is confirmed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Class {
@@ -56,7 +58,9 @@ pub enum Verdict {
     TakeBack,
     /// Kafka's way costs good records; untouched unless accepted.
     Ask(Ask),
-    /// Kafka would not load this log; untouched.
+    /// The steps bring the log to where a truncation leaves it.
+    Truncate(Truncation),
+    /// Kafka would not load this log, or the act would be wrong; untouched.
     Refused {
         /// The cause, as a sentence.
         cause: String,
@@ -82,7 +86,7 @@ impl Verdict {
     /// Says whether an apply would run the log's steps.
     pub fn is_applied(&self) -> bool {
         match self {
-            Self::Recover | Self::TakeBack => true,
+            Self::Recover | Self::TakeBack | Self::Truncate(_) => true,
             Self::Ask(ask) => ask.accepted,
             _ => false,
         }
@@ -91,7 +95,11 @@ impl Verdict {
     /// Says whether the log was asked for and stays as it is, although a boot would not leave it so.
     pub fn is_left(&self) -> bool {
         match self {
-            Self::Nothing | Self::Recover | Self::TakeBack | Self::Skipped { .. } => false,
+            Self::Nothing
+            | Self::Recover
+            | Self::TakeBack
+            | Self::Truncate(_)
+            | Self::Skipped { .. } => false,
             Self::Ask(ask) => !ask.accepted,
             Self::Refused { .. } | Self::NotSupportedYet { .. } | Self::Unreadable { .. } => true,
         }

@@ -58,7 +58,7 @@ impl VirtualFile {
 pub(super) struct NotAFile(pub(super) String);
 
 /// The overlay of planned changes over a listing.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct VirtualDir {
     files: UndoMap<String, VirtualFile>,
     /// The names that end as a snapshot's, with their offsets; `None` where there is none.

@@ -89,10 +89,15 @@ impl BrokerConfig {
             )?,
             segment_bytes: number("log.segment.bytes", 14, defaults.segment_bytes)?,
             preallocate: defaults.preallocate,
+            compact: defaults.compact,
         };
         if let Some(preallocate) = values.boolean("log.preallocate")? {
             log_config.preallocate = preallocate;
             log_config_keys.push("log.preallocate");
+        }
+        if let Some(policy) = values.text("log.cleanup.policy") {
+            log_config.compact = LogConfig::is_compact(&policy.value);
+            log_config_keys.push("log.cleanup.policy");
         }
         let small = |key| -> Result<Option<Sourced<i32>>, SettingsError> {
             let found = values.number(key, i64::from(i32::MIN), i64::from(i32::MAX))?;
@@ -285,6 +290,7 @@ mod tests {
         let config = read(
             "log.index.interval.bytes=1024\nlog.index.size.max.bytes=8192\nlog.preallocate=TRUE\n\
              log.segment.bytes=1048576\nproducer.id.expiration.ms=5000\nmetadata.log.dir=/m\n\
+             log.cleanup.policy=delete, compact\n\
              num.recovery.threads.per.data.dir=4\nbroker.id=9\n",
         )
         .unwrap();
@@ -294,7 +300,8 @@ mod tests {
                 index_interval_bytes: 1024,
                 segment_index_bytes: 8192,
                 segment_bytes: 1 << 20,
-                preallocate: true
+                preallocate: true,
+                compact: true,
             }
         );
         assert_eq!(config.producer_id_expiration_ms.value, 5000);

@@ -44,6 +44,7 @@ pub fn apply_overrides<'a>(
             "segment.index.bytes" => config.segment_index_bytes = number(4)?,
             "segment.bytes" => segment_bytes = Some(number(14)?),
             "internal.segment.bytes" => internal_segment_bytes = Some(number(1)?),
+            "cleanup.policy" => config.compact = LogConfig::is_compact(value),
             "preallocate" => {
                 config.preallocate = match value.to_ascii_lowercase().as_str() {
                     "true" => true,

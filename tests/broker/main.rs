@@ -21,6 +21,7 @@
 mod cluster;
 mod demo;
 mod fidelity;
+mod half_truncated;
 mod hand_over;
 mod kills;
 mod loading;
@@ -30,4 +31,5 @@ mod prefixes;
 #[path = "../it/support/storage.rs"]
 mod stopping_storage;
 mod support;
+mod truncating;
 mod watch;

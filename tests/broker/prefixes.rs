@@ -55,7 +55,7 @@ fn every_prefix(version: &str) {
         }
         for (done, step) in plan.steps.iter().enumerate() {
             if done > 0 {
-                half.add(&memory, &inputs, partition, (done, &plan.steps));
+                let _ = half.add(&memory, &inputs, partition, (done, &plan.steps));
             }
             memory.apply(step);
         }
@@ -153,6 +153,7 @@ impl Trees {
             config: self.configs.get(topic).copied().unwrap_or_default(),
             on_loss: OnLoss::LikeKafka,
             checkpoint_io_error: false,
+            truncation: None,
         }
     }
 
@@ -195,16 +196,16 @@ impl Trees {
 }
 
 /// A node of logs in each of which a plan broke off somewhere.
-struct HalfDone {
-    folder: PathBuf,
+pub(crate) struct HalfDone {
+    pub(crate) folder: PathBuf,
     points: Offsets,
     starts: Offsets,
     /// By path: the partition of which this is a half, and which half.
-    expected: BTreeMap<String, (String, String)>,
+    pub(crate) expected: BTreeMap<String, (String, String)>,
 }
 
 impl HalfDone {
-    fn make(source: &Source, folder: PathBuf) -> Self {
+    pub(crate) fn make(source: &Source, folder: PathBuf) -> Self {
         for dir in ["data1", "data2"] {
             fs::create_dir_all(folder.join(dir)).unwrap();
         }
@@ -218,14 +219,15 @@ impl HalfDone {
         }
     }
 
-    /// Adds the log in `memory`, in which the first of `steps` are done, as another partition of the same topic.
-    fn add(
+    /// Adds the log in `memory`, in which the first of `steps` are done, as another partition of the same topic; returns its
+    /// path.
+    pub(crate) fn add(
         &mut self,
         memory: &MemoryDir,
         inputs: &RecoveryInputs,
         partition: &str,
         steps: (usize, &[Step]),
-    ) {
+    ) -> String {
         let tp = &inputs.topic_partition;
         let (done, steps) = steps;
         let number = tp.partition.cast_unsigned() + 1000 * u32::try_from(done).unwrap();
@@ -243,10 +245,12 @@ impl HalfDone {
         self.starts
             .extend(inputs.log_start_offset.map(|start| (key, start.0)));
         let what = format!("{done} of the steps {}", listed(steps));
-        self.expected.insert(path, (partition.to_owned(), what));
+        let known = (partition.to_owned(), what);
+        self.expected.insert(path.clone(), known);
+        path
     }
 
-    fn write_checkpoints(&self) {
+    pub(crate) fn write_checkpoints(&self) {
         let dir = self.folder.join("data1");
         checkpoint::write(&dir.join(RECOVERY_POINT), &self.points);
         checkpoint::write(&dir.join(LOG_START), &self.starts);
@@ -254,7 +258,7 @@ impl HalfDone {
 }
 
 /// Loads all logs of the node in `folder` with Kafka's own classes; returns the outcomes by path below it.
-fn boot(source: &Source, folder: &Path) -> BTreeMap<String, Loaded> {
+pub(crate) fn boot(source: &Source, folder: &Path) -> BTreeMap<String, Loaded> {
     let node = Node {
         properties: &folder.join("server.properties"),
         topics: &folder.join("topics"),
@@ -275,7 +279,7 @@ fn boot(source: &Source, folder: &Path) -> BTreeMap<String, Loaded> {
         .collect()
 }
 
-fn configs(file: &Path) -> BTreeMap<String, LogConfig> {
+pub(crate) fn configs(file: &Path) -> BTreeMap<String, LogConfig> {
     let text = fs::read_to_string(file).unwrap();
     text.lines()
         .map(|line| {
@@ -289,6 +293,7 @@ fn configs(file: &Path) -> BTreeMap<String, LogConfig> {
                     "segment.bytes" | "internal.segment.bytes" => {
                         config.segment_bytes = value.parse().unwrap();
                     }
+                    "cleanup.policy" => config.compact = value.contains("compact"),
                     "preallocate" => config.preallocate = value.parse().unwrap(),
                     _ => {}
                 }
@@ -298,7 +303,7 @@ fn configs(file: &Path) -> BTreeMap<String, LogConfig> {
         .collect()
 }
 
-fn memory(path: &Path) -> MemoryDir {
+pub(crate) fn memory(path: &Path) -> MemoryDir {
     let files = tree::read(path, |_| true)
         .into_iter()
         .map(|(name, content)| (name, Some(content.whole())))

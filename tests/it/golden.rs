@@ -81,6 +81,7 @@ pub(crate) fn case(files: &Files, name: &str, version: KafkaVersion) -> Case {
             },
             on_loss: OnLoss::LikeKafka,
             checkpoint_io_error: malformed,
+            truncation: None,
         },
         after: (!after.is_empty()).then(|| {
             after

@@ -69,6 +69,7 @@ fn inputs(recovery_point: i64) -> RecoveryInputs {
         config: LogConfig::default(),
         on_loss: OnLoss::Ask,
         checkpoint_io_error: false,
+        truncation: None,
     }
 }
 

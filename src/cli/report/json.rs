@@ -62,9 +62,10 @@ impl Report for JsonReport<'_> {
         log: &PartitionPlan,
         reached: Reached,
     ) -> io::Result<()> {
-        let ask = match &log.verdict {
-            Verdict::Ask(ask) => Some(ask),
-            _ => None,
+        let (lost_bytes, lost_records, lost_segments) = match &log.verdict {
+            Verdict::Ask(ask) => (ask.lost_bytes, ask.lost_records, ask.lost_segments),
+            Verdict::Truncate(cut) => (cut.lost_bytes, cut.lost_records, cut.lost_segments),
+            _ => (0, Some(0), 0),
         };
         let number = |offset: Option<Offset>| offset.map(|offset| offset.0);
         let (topic, partition) = topic_partition(log);
@@ -87,9 +88,9 @@ impl Report for JsonReport<'_> {
             segments: log.segments.len() as u64,
             bytes: log_bytes(log),
             scan_bytes: log.scan_bytes,
-            lost_bytes: ask.map_or(0, |ask| ask.lost_bytes),
-            lost_records: ask.map_or(Some(0), |ask| ask.lost_records),
-            lost_segments: ask.map_or(0, |ask| ask.lost_segments),
+            lost_bytes,
+            lost_records,
+            lost_segments,
             steps: log.steps.len() as u64,
         })))
     }
@@ -261,6 +262,7 @@ fn verdict_name(verdict: &Verdict) -> &'static str {
         Verdict::Nothing => "nothing",
         Verdict::Recover => "recover",
         Verdict::TakeBack => "take_back",
+        Verdict::Truncate(_) => "truncate",
         Verdict::Ask(_) => "ask",
         Verdict::Refused { .. } => "refused",
         Verdict::NotSupportedYet { .. } => "not_supported_yet",
@@ -272,7 +274,7 @@ fn verdict_name(verdict: &Verdict) -> &'static str {
 /// Returns why a log stays as it is.
 fn cause(verdict: &Verdict) -> Option<String> {
     match verdict {
-        Verdict::Nothing | Verdict::Recover | Verdict::TakeBack => None,
+        Verdict::Nothing | Verdict::Recover | Verdict::TakeBack | Verdict::Truncate(_) => None,
         Verdict::Ask(ask) if ask.accepted => None,
         Verdict::Ask(_) => Some("Kafka's way removes good records".to_owned()),
         Verdict::Refused { cause } | Verdict::Unreadable { cause } => Some(cause.clone()),

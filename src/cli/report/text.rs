@@ -264,6 +264,18 @@ fn verdict(verdict: &Verdict, reached: Reached) -> String {
         (Verdict::TakeBack, Reached::Planned) => "would be taken back".to_owned(),
         (Verdict::TakeBack, Reached::End) => "taken back".to_owned(),
         (Verdict::TakeBack, Reached::Not) => "NOT taken back".to_owned(),
+        (Verdict::Truncate(cut), reached) => {
+            let word = match reached {
+                Reached::Planned => "would be truncated",
+                Reached::End => "truncated",
+                Reached::Not => "NOT truncated",
+            };
+            format!(
+                "{word} to {}, loses {}",
+                cut.asked.words(),
+                bytes(cut.lost_bytes)
+            )
+        }
         (Verdict::Ask(ask), _) if ask.accepted => {
             format!("Kafka's way, loses {}", bytes(ask.lost_bytes))
         }

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::need::{Need, ReplayRequest, WalkRequest};
-use crate::log::{Replayed, SegmentScan, Walked};
+use super::need::{CutRequest, Need, ReplayRequest, WalkRequest};
+use crate::log::{CutFound, Replayed, SegmentScan, Walked};
 use crate::plan::Verdict;
 use crate::plan::virtual_dir::NotAFile;
 use crate::terms::Offset;
@@ -45,6 +45,7 @@ pub(super) struct Facts {
     scans: HashMap<Offset, SegmentScan>,
     replays: HashMap<ReplayRequest, Replayed>,
     walks: HashMap<WalkRequest, Walked>,
+    cuts: HashMap<CutRequest, CutFound>,
 }
 
 impl Facts {
@@ -62,6 +63,16 @@ impl Facts {
 
     pub(super) fn add_walk(&mut self, request: &WalkRequest, walked: Walked) {
         self.walks.insert(request.clone(), walked);
+    }
+
+    pub(super) fn add_cut(&mut self, request: &CutRequest, found: CutFound) {
+        self.cuts.insert(request.clone(), found);
+    }
+
+    pub(super) fn cut(&self, request: CutRequest) -> Result<&CutFound, Interrupt> {
+        self.cuts
+            .get(&request)
+            .ok_or(Interrupt::Need(Need::Cut(request)))
     }
 
     /// Returns a file's bytes; `None` if it is gone from disk.

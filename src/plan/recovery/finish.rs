@@ -5,6 +5,7 @@ use super::facts::{Interrupt, not_supported, refused};
 use super::need::WalkRequest;
 use super::producers::Producers;
 use super::state::{Phase, Segment, State, name_of};
+use super::truncate::Ends;
 use super::words;
 use crate::format::file_name::{FileKind, LEADER_EPOCH_CHECKPOINT};
 use crate::format::leader_epoch_checkpoint::{self, EpochEntry};
@@ -39,6 +40,28 @@ impl Recovery {
         let first_base = state.segments.keys().next().copied().unwrap_or(Offset(0));
         let log_start = checkpointed_start.max(first_base);
         state.epochs.truncate_from_start(checkpointed_start);
+        Self::write_epochs(state)?;
+        let mut producers = Producers::open(&self.inputs, &self.facts, &state.dir)?;
+        producers.remove_stray(state)?;
+        producers.rebuild(state, log_start, log_end, self.inputs.is_clean())?;
+        if self.inputs.checkpoint_io_error
+            && (producers.state.first_undecided_offset().is_some() || producers.completed_in_scan)
+        {
+            return Err(refused(
+                "a checkpoint of the log dir is malformed and this log has an open transaction: a boot dies of it; \
+                 mend the checkpoint first",
+            ));
+        }
+        state.log_start_offset = Some(log_start);
+        state.log_end_offset = Some(log_end);
+        self.truncate(state, &mut producers, Ends { log_start, log_end })?;
+        self.check_high_watermark(state, log_end);
+        state.phase = Phase::Compare;
+        Ok(())
+    }
+
+    /// Writes the epoch file, if Kafka would have.
+    pub(super) fn write_epochs(state: &mut State) -> Result<(), Interrupt> {
         if state.epochs.is_written() {
             let entries: Vec<EpochEntry> = state
                 .epochs
@@ -54,21 +77,6 @@ impl Recovery {
                 Content::new(leader_epoch_checkpoint::encode(&entries)),
             )?;
         }
-        let mut producers = Producers::open(&self.inputs, &self.facts, &state.dir)?;
-        producers.remove_stray(state)?;
-        producers.rebuild(state, log_start, log_end, self.inputs.is_clean())?;
-        if self.inputs.checkpoint_io_error
-            && (producers.state.first_undecided_offset().is_some() || producers.completed_in_scan)
-        {
-            return Err(refused(
-                "a checkpoint of the log dir is malformed and this log has an open transaction: a boot dies of it; \
-                 mend the checkpoint first",
-            ));
-        }
-        state.log_start_offset = Some(log_start);
-        state.log_end_offset = Some(log_end);
-        self.check_high_watermark(state, log_end);
-        state.phase = Phase::Compare;
         Ok(())
     }
 

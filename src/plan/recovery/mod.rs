@@ -13,9 +13,10 @@ mod recover;
 mod state;
 mod steps;
 mod swap;
+mod truncate;
 mod words;
 
-pub use need::{Need, ReplayRequest, ScanRequest, WalkRequest};
+pub use need::{CutRequest, Need, ReplayRequest, ScanRequest, WalkRequest};
 
 use std::borrow::Cow;
 
@@ -26,7 +27,7 @@ use steps::EpochTurn;
 use super::virtual_dir::{DirEntry, VirtualDir, VirtualFile};
 use super::{Ask, AskReason, PartitionPlan, RecoveryInputs, Verdict};
 use crate::format::file_name::DirName;
-use crate::log::{Finding, FindingCode, Replayed, SegmentScan, Severity, Walked};
+use crate::log::{CutFound, Finding, FindingCode, Replayed, SegmentScan, Severity, Walked};
 
 /// The recovery of one log, from a listing of its dir to its plan.
 #[derive(Debug)]
@@ -133,9 +134,17 @@ impl Recovery {
         self.facts.add_walk(request, walked);
     }
 
+    /// Answers [`Need::Cut`].
+    pub fn supply_cut(&mut self, request: &CutRequest, found: CutFound) {
+        self.facts.add_cut(request, found);
+    }
+
     /// Returns the plan, once [`Recovery::next`] returned [`Need::Done`].
     pub fn finish_plan(self) -> PartitionPlan {
-        let untouched = self.stopped.is_some();
+        let no_effect = self.inputs.truncation.is_some() && self.state.truncation.is_none();
+        // The log itself came to its end.
+        let refuses_truncation = no_effect && self.state.log_end_offset.is_some();
+        let untouched = self.stopped.is_some() || no_effect;
         let steps = if untouched {
             Vec::new()
         } else {
@@ -157,6 +166,7 @@ impl Recovery {
                         .min(),
                     loaded_snapshots: &self.state.loaded_snapshots,
                     empty_snapshots: &self.state.empty_snapshots,
+                    truncated: self.state.truncation.as_ref().map(|cut| cut.active_base),
                     epochs: match self
                         .state
                         .loss
@@ -173,9 +183,10 @@ impl Recovery {
         let mut findings = self.state.findings;
         let verdict = match self.stopped {
             Some(verdict) => {
-                findings.extend(stop_finding(&verdict));
+                findings.extend(stop_finding(&verdict, refuses_truncation));
                 verdict
             }
+            None if no_effect => Verdict::Nothing,
             None if !self.state.loss.reasons.is_empty() => Verdict::Ask(Ask {
                 reason: self
                     .state
@@ -190,9 +201,10 @@ impl Recovery {
                 accepted: self.inputs.on_loss == super::OnLoss::LikeKafka,
             }),
             None if steps.is_empty() => Verdict::Nothing,
+            None if let Some(truncation) = self.state.truncation => Verdict::Truncate(truncation),
             None => Verdict::Recover,
         };
-        let ends = !untouched;
+        let ends = !untouched || refuses_truncation;
         PartitionPlan {
             dir_name: self.dir_name,
             topic_partition: Some(self.inputs.topic_partition),
@@ -212,8 +224,13 @@ impl Recovery {
 }
 
 /// Returns the finding that says why a log stays as it is.
-fn stop_finding(verdict: &Verdict) -> Option<Finding> {
+fn stop_finding(verdict: &Verdict, refuses_truncation: bool) -> Option<Finding> {
     match verdict {
+        Verdict::Refused { cause } if refuses_truncation => Some(Finding::new(
+            FindingCode::Refused,
+            Severity::Warning,
+            format!("not truncated: {cause}"),
+        )),
         Verdict::Refused { cause } => Some(
             Finding::new(
                 FindingCode::Refused,

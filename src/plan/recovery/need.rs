@@ -52,6 +52,25 @@ pub struct WalkRequest {
     pub search: OffsetSearch,
 }
 
+/// Where a truncation cuts a segment (`CutSearch`).
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct CutRequest {
+    /// The segment's base offset.
+    pub base_offset: Offset,
+    /// Its `.log`'s name.
+    pub file: String,
+    /// How many of its bytes count.
+    pub len: u64,
+    /// From which batch on the target is looked for.
+    pub from: Position,
+    /// From which batch on timestamps count.
+    pub timestamps_from: Position,
+    /// The target.
+    pub target: Offset,
+    /// How it is looked for.
+    pub search: OffsetSearch,
+}
+
 /// What the machine needs before it can go on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Need {
@@ -67,6 +86,8 @@ pub enum Need {
     Replay(ReplayRequest),
     /// Answer with `supply_walk`.
     Walk(WalkRequest),
+    /// Answer with `supply_cut`.
+    Cut(CutRequest),
     /// Nothing: the plan is made.
     Done,
 }

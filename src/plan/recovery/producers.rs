@@ -14,7 +14,7 @@ use crate::plan::{Content, RecoveryInputs};
 use crate::terms::Offset;
 
 /// One manager's life: a recovered segment has its own, the log another one at the end.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Producers<'a> {
     inputs: &'a RecoveryInputs,
     facts: &'a Facts,

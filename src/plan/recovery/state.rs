@@ -7,7 +7,7 @@ use crate::format::file_name::{FileKind, segment_file_name};
 use crate::log::{Finding, LeaderEpochs, SegmentScan};
 use crate::plan::undo_map::UndoMap;
 use crate::plan::virtual_dir::VirtualDir;
-use crate::plan::{AskReason, SegmentSummary};
+use crate::plan::{AskReason, SegmentSummary, Truncation};
 use crate::terms::Offset;
 
 /// A segment that was loaded.
@@ -79,6 +79,8 @@ pub(super) struct State {
     pub(super) log_start_offset: Option<Offset>,
     pub(super) log_end_offset: Option<Offset>,
     pub(super) scan_bytes: u64,
+    /// What the truncation came to that was asked for.
+    pub(super) truncation: Option<Truncation>,
     /// The first unflushed segment, where there is one to read.
     pub(super) first_read: Option<Offset>,
     /// Swaps that belong to an incomplete set.
@@ -106,6 +108,7 @@ pub(super) struct Mark {
     log_start_offset: Option<Offset>,
     log_end_offset: Option<Offset>,
     scan_bytes: u64,
+    truncation: Option<Truncation>,
     first_read: Option<Offset>,
     invalid_swaps: BTreeSet<String>,
     swap_range: Option<(Offset, Offset)>,
@@ -131,11 +134,20 @@ impl State {
             log_start_offset: None,
             log_end_offset: None,
             scan_bytes: 0,
+            truncation: None,
             first_read: None,
             invalid_swaps: BTreeSet::new(),
             swap_range: None,
             repaired: BTreeSet::new(),
             compared: None,
+        }
+    }
+
+    /// Returns a state with the same files and segments, for what shall not change this one.
+    pub(super) fn aside(&self) -> Self {
+        Self {
+            segments: self.segments.clone(),
+            ..Self::new(self.dir.clone())
         }
     }
 
@@ -159,6 +171,7 @@ impl State {
             log_start_offset,
             log_end_offset,
             scan_bytes,
+            truncation,
             first_read,
             invalid_swaps,
             swap_range,
@@ -181,6 +194,7 @@ impl State {
             log_start_offset: *log_start_offset,
             log_end_offset: *log_end_offset,
             scan_bytes: *scan_bytes,
+            truncation: truncation.clone(),
             first_read: *first_read,
             invalid_swaps: invalid_swaps.clone(),
             swap_range: *swap_range,
@@ -206,6 +220,7 @@ impl State {
         self.log_start_offset = mark.log_start_offset;
         self.log_end_offset = mark.log_end_offset;
         self.scan_bytes = mark.scan_bytes;
+        self.truncation = mark.truncation;
         self.first_read = mark.first_read;
         self.invalid_swaps = mark.invalid_swaps;
         self.swap_range = mark.swap_range;

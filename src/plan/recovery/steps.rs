@@ -60,6 +60,8 @@ pub(super) struct Order<'a> {
     pub(super) empty_snapshots: &'a BTreeSet<Offset>,
     /// When the epoch file is written.
     pub(super) epochs: EpochTurn,
+    /// The segment that a truncation cuts.
+    pub(super) truncated: Option<Offset>,
 }
 
 /// Returns the steps from `listing` to `dir`.
@@ -131,7 +133,46 @@ pub(super) fn steps(listing: &[DirEntry], dir: &VirtualDir, order: &Order<'_>) -
             ));
         }
     }
-    order.sort(steps)
+    let mut steps = order.sort(steps);
+    if let Some(base) = order.truncated {
+        tear_first(&mut steps, base);
+    }
+    steps
+}
+
+/// Lets a truncation that drops segments begin with a torn batch in the segment that it cuts. From then on each boot cuts
+/// there and drops what follows; before, it finds the whole log.
+fn tear_first(steps: &mut Vec<Step>, base: Offset) {
+    let is_log = |step: &Step| match PartitionFile::parse(&step.file) {
+        PartitionFile::Segment {
+            offset,
+            kind: FileKind::Log,
+        } => Some(offset),
+        _ => None,
+    };
+    let mut drops = false;
+    for step in steps.iter_mut() {
+        let Some(offset) = is_log(step) else { continue };
+        drops |= offset > base && matches!(step.action, StepAction::Remove { .. });
+        "behind the truncation's target".clone_into(&mut step.reason);
+    }
+    if !drops {
+        return;
+    }
+    let cut = steps.iter_mut().find(|step| is_log(step) == Some(base));
+    let Some(cut) = cut else { return };
+    let mut tear = cut.clone();
+    if let (StepAction::SetLen { from, .. }, StepAction::SetLen { to, .. }) =
+        (&mut cut.action, &mut tear.action)
+    {
+        *to += 1;
+        *from = *to;
+        tear.after_sync = false;
+        if let Some(next) = steps.first_mut() {
+            next.after_sync = true;
+        }
+        steps.insert(0, tear);
+    }
 }
 
 fn step(name: &str, action: StepAction) -> Step {

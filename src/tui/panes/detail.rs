@@ -302,7 +302,7 @@ fn told(
             let text = "a boot leaves these files as they are".to_owned();
             told.push(("kafka", text, theme.good));
         }
-        Some(Verdict::Recover | Verdict::Ask(_)) | None => {}
+        Some(Verdict::Recover | Verdict::Truncate(_) | Verdict::Ask(_)) | None => {}
     }
     told.extend(told_of_steps(world, row, file.as_deref(), theme));
     told

@@ -40,13 +40,13 @@ import scala.jdk.javaapi.FunctionConverters;
  */
 public final class LoadLogs {
     private final KafkaConfig config;
-    private final LogDirFailureChannel failures = new LogDirFailureChannel(100);
+    final LogDirFailureChannel failures = new LogDirFailureChannel(100);
     private final Queue<Runnable> tasks = new ArrayDeque<>();
-    private final Time time;
-    private final Object logManager;
+    final Time time;
+    final Object logManager;
     private final Method loadLog;
 
-    private LoadLogs(Properties properties, long now) throws Exception {
+    LoadLogs(Properties properties, long now) throws Exception {
         this.config = KafkaConfig.fromProps(properties, false);
         this.time = (Time) Proxy.newProxyInstance(getClass().getClassLoader(), new Class<?>[] {Time.class}, (proxy, method, args) ->
             switch (method.getName()) {
@@ -116,7 +116,7 @@ public final class LoadLogs {
         throw new IllegalStateException("no constructor of " + type);
     }
 
-    private Map<String, LogConfig> topicConfigs(Path file) throws Exception {
+    Map<String, LogConfig> topicConfigs(Path file) throws Exception {
         Map<String, LogConfig> all = new HashMap<>();
         for (String line : Files.readAllLines(file)) {
             String[] words = line.trim().split("\\s+");
@@ -130,7 +130,7 @@ public final class LoadLogs {
         return all;
     }
 
-    private void loadDir(File dir, Map<String, LogConfig> topics) throws Exception {
+    void loadDir(File dir, Map<String, LogConfig> topics) throws Exception {
         Map<TopicPartition, Long> recoveryPoints = checkpoint(dir, "recovery-point-offset-checkpoint");
         Map<TopicPartition, Long> logStarts = checkpoint(dir, "log-start-offset-checkpoint");
         Map<Object, Object> failedBefore = new HashMap<>(failed());
@@ -172,6 +172,11 @@ public final class LoadLogs {
             scala ? CollectionConverters.asScala(topics) : topics,
             new ConcurrentHashMap<String, Object>(),
             scala ? FunctionConverters.asScalaFromFunction(isStray) : isStray);
+        runTasks();
+    }
+
+    /** Runs what Kafka has put off and what is due. */
+    void runTasks() {
         for (Runnable task = tasks.poll(); task != null; task = tasks.poll()) {
             task.run();
         }
@@ -179,21 +184,31 @@ public final class LoadLogs {
 
     /** As LogManager does: a checkpoint that cannot be read counts as empty. */
     @SuppressWarnings("unchecked")
-    private Map<TopicPartition, Long> checkpoint(File dir, String name) throws Exception {
+    Map<TopicPartition, Long> checkpoint(File dir, String name) throws Exception {
+        Object file = checkpointFile(dir, name);
+        try {
+            Object read = file.getClass().getMethod("read").invoke(file);
+            return read instanceof Map ? (Map<TopicPartition, Long>) read
+                : (Map<TopicPartition, Long>) (Map<?, ?>) CollectionConverters.asJava((scala.collection.Map<?, ?>) read);
+        } catch (InvocationTargetException e) {
+            return Map.of();
+        }
+    }
+
+    void writeCheckpoint(File dir, String name, Map<TopicPartition, Long> offsets) throws Exception {
+        Object file = checkpointFile(dir, name);
+        Method write = Arrays.stream(file.getClass().getMethods()).filter(m -> m.getName().equals("write")).findFirst().orElseThrow();
+        write.invoke(file, write.getParameterTypes()[0] == Map.class ? offsets : CollectionConverters.asScala(offsets));
+    }
+
+    private Object checkpointFile(File dir, String name) throws Exception {
         Class<?> type;
         try {
             type = Class.forName("org.apache.kafka.storage.internals.checkpoint.OffsetCheckpointFile");
         } catch (ClassNotFoundException e) {
             type = Class.forName("kafka.server.checkpoints.OffsetCheckpointFile");
         }
-        Object file = type.getConstructor(File.class, LogDirFailureChannel.class).newInstance(new File(dir, name), failures);
-        try {
-            Object read = type.getMethod("read").invoke(file);
-            return read instanceof Map ? (Map<TopicPartition, Long>) read
-                : (Map<TopicPartition, Long>) (Map<?, ?>) CollectionConverters.asJava((scala.collection.Map<?, ?>) read);
-        } catch (InvocationTargetException e) {
-            return Map.of();
-        }
+        return type.getConstructor(File.class, LogDirFailureChannel.class).newInstance(new File(dir, name), failures);
     }
 
     @SuppressWarnings("unchecked")
@@ -216,7 +231,9 @@ public final class LoadLogs {
             if (delayMs <= 0 && periodMs < 0) {
                 tasks.add(task);
             }
-            return null;
+            // A log that is closed cancels its own.
+            return (ScheduledFuture<?>) Proxy.newProxyInstance(getClass().getClassLoader(), new Class<?>[] {ScheduledFuture.class},
+                (proxy, method, args) -> method.getReturnType() == boolean.class ? true : null);
         }
 
         @Override

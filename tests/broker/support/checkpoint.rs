@@ -8,6 +8,9 @@ use std::path::Path;
 /// The checkpoints that log loading reads.
 pub(crate) const RECOVERY_POINT: &str = "recovery-point-offset-checkpoint";
 pub(crate) const LOG_START: &str = "log-start-offset-checkpoint";
+/// Those that it does not.
+pub(crate) const HIGH_WATERMARK: &str = "replication-offset-checkpoint";
+pub(crate) const CLEANER: &str = "cleaner-offset-checkpoint";
 
 /// Offsets by topic and partition.
 pub(crate) type Offsets = BTreeMap<(String, u32), i64>;

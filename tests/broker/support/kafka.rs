@@ -17,11 +17,15 @@ pub(crate) struct Kafka {
 static RESOLVED: Mutex<Vec<Arc<Kafka>>> = Mutex::new(Vec::new());
 
 const LOG4J: &str = "2.25.4";
-const PROGRAMS: [(&str, &str); 8] = [
+const PROGRAMS: [(&str, &str); 9] = [
     ("GoOn.java", include_str!("../java/GoOn.java")),
     ("Attached.java", include_str!("../java/Attached.java")),
     ("Workload.java", include_str!("../java/Workload.java")),
     ("LoadLogs.java", include_str!("../java/LoadLogs.java")),
+    (
+        "TruncateLogs.java",
+        include_str!("../java/TruncateLogs.java"),
+    ),
     ("BootAndHalt.java", include_str!("../java/BootAndHalt.java")),
     ("ReadAll.java", include_str!("../java/ReadAll.java")),
     (

@@ -12,7 +12,7 @@ use krescue::engine::{DirProgress, Phase, Progress};
 use krescue::log::{Finding, FindingCode, Severity};
 use krescue::plan::{
     Ask, AskReason, CheckpointEntry, Content, HandOver, LogConfig, LogDirPlan, PartitionPlan,
-    Quarantine, RecoveryPlan, SegmentSummary, Step, StepAction, StopState, Verdict,
+    PlanAct, Quarantine, RecoveryPlan, SegmentSummary, Step, StepAction, StopState, Verdict,
 };
 use krescue::terms::{KafkaVersion, Offset, Position, Timestamp, TopicPartition};
 
@@ -351,6 +351,7 @@ fn plan_of(logs: Logs<'_>) -> RecoveryPlan {
                 topic_partition: TopicPartition::new("audit", 0),
                 offset: Offset(4_010),
             }]),
+            lowered: None,
             removes_marker: false,
             findings: vec![],
             partitions,
@@ -361,6 +362,7 @@ fn plan_of(logs: Logs<'_>) -> RecoveryPlan {
     RecoveryPlan {
         undoes: None,
         schema: 1,
+        act: PlanAct::Recover,
         kafka_version: KafkaVersion::new(4, 1, 1),
         version_source: "jar beside kafka.service".to_owned(),
         now: NOW,

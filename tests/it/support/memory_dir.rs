@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use krescue::log::{Feed, NextOffsetWalk, ProducerReplay, SegmentParser, SegmentScanner};
+use krescue::log::{
+    CutSearch, Feed, NextOffsetWalk, ProducerReplay, SegmentParser, SegmentScanner,
+};
 use krescue::plan::recovery::{Need, Recovery};
 use krescue::plan::{
     DirEntry, EntryKind, FileStamp, PartitionPlan, RecoveryInputs, Step, StepAction,
@@ -63,6 +65,13 @@ impl MemoryDir {
                     );
                     feed(&mut walk, self.bytes(&request.file));
                     recovery.supply_walk(&request, walk.finish());
+                }
+                Need::Cut(request) => {
+                    let from = (request.from, request.timestamps_from);
+                    let mut search =
+                        CutSearch::new(request.len, request.target, from, request.search);
+                    feed(&mut search, self.bytes(&request.file));
+                    recovery.supply_cut(&request, search.finish());
                 }
             }
         }
