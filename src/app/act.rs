@@ -182,7 +182,6 @@ pub fn refusal(state: &State, act: &Act) -> Option<String> {
 fn cannot_recover(row: &LogRow) -> Option<String> {
     match row.verdict.as_ref()? {
         Verdict::Refused { cause } => Some(format!("Kafka would not load it: {cause}")),
-        Verdict::NotSupportedYet { what } => Some(format!("NOT SUPPORTED YET: {what}")),
         Verdict::Unreadable { cause } => Some(cause.clone()),
         Verdict::Skipped { why } => Some(why.clone()),
         Verdict::Ask(_) => Some("decide first: Kafka's way costs good records".to_owned()),

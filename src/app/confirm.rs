@@ -31,8 +31,6 @@ pub struct PlanSummary {
     pub lost_records: Option<u64>,
     /// Logs that Kafka would not load.
     pub refused: u64,
-    /// Logs that this release does not handle.
-    pub unsupported: u64,
     /// Logs that could not be read.
     pub unreadable: u64,
     /// Bytes that a boot reads.
@@ -69,7 +67,6 @@ impl PlanSummary {
                         .map(|(a, b)| a.saturating_add(b));
                 }
                 Verdict::Refused { .. } => sum.refused += 1,
-                Verdict::NotSupportedYet { .. } => sum.unsupported += 1,
                 Verdict::Unreadable { .. } => sum.unreadable += 1,
                 Verdict::Recover | Verdict::TakeBack | Verdict::Skipped { .. } => {}
             }
@@ -98,7 +95,9 @@ impl PlanSummary {
                     cut = true;
                     self.cut_bytes += step.removed_bytes();
                 }
-                StepAction::Write { .. } => self.written_files += 1,
+                StepAction::Write { .. }
+                | StepAction::CopyPart { .. }
+                | StepAction::Allocate { .. } => self.written_files += 1,
                 _ => {}
             }
         }
@@ -107,7 +106,7 @@ impl PlanSummary {
 
     /// Returns how many logs stay as they are although a boot would not leave them so.
     pub fn left(&self) -> u64 {
-        self.asks + self.refused + self.unsupported + self.unreadable
+        self.asks + self.refused + self.unreadable
     }
 }
 

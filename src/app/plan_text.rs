@@ -191,9 +191,6 @@ fn stays(lines: &mut Vec<PlanLine>, state: &State, shown: &ShownPlan) {
                     format!("ASK: Kafka's way loses {}", words::loss(ask)),
                 ),
                 Verdict::Refused { cause } => (Tone::Danger, format!("REFUSED: {cause}")),
-                Verdict::NotSupportedYet { what } => {
-                    (Tone::Warn, format!("NOT SUPPORTED YET: {what}"))
-                }
                 Verdict::Unreadable { cause } => (Tone::Warn, format!("UNREADABLE: {cause}")),
                 Verdict::Skipped { .. } => {
                     skipped += 1;

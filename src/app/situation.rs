@@ -303,15 +303,11 @@ fn fine(world: &World) -> Situation {
 }
 
 fn stays(sum: &PlanSummary) -> Option<String> {
-    let parts: Vec<String> = [
-        (sum.refused, "REFUSED"),
-        (sum.unsupported, "UNSUPPORTED"),
-        (sum.unreadable, "UNREADABLE"),
-    ]
-    .into_iter()
-    .filter(|(number, _)| *number > 0)
-    .map(|(number, word)| format!("{number} {word}"))
-    .collect();
+    let parts: Vec<String> = [(sum.refused, "REFUSED"), (sum.unreadable, "UNREADABLE")]
+        .into_iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, word)| format!("{number} {word}"))
+        .collect();
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 

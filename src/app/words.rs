@@ -38,7 +38,6 @@ pub fn finding(finding: &Finding) -> String {
 pub fn row_finding(row: &LogRow) -> String {
     match &row.verdict {
         Some(Verdict::Refused { cause } | Verdict::Unreadable { cause }) => return cause.clone(),
-        Some(Verdict::NotSupportedYet { what }) => return format!("NOT SUPPORTED YET: {what}"),
         Some(Verdict::Skipped { why }) => return why.clone(),
         _ => {}
     }
@@ -96,6 +95,7 @@ pub fn ask_reason(reason: AskReason) -> &'static str {
         AskReason::SegmentEmptied => "a segment is emptied because its offsets go back",
         AskReason::LogStartBeyondEnd => "all is deleted: the log start lies beyond the end",
         AskReason::SwapIncomplete => "originals are replaced by a .swap that is not whole",
+        AskReason::SegmentReplaced => "a segment is replaced by a piece of one that is split",
     }
 }
 
@@ -113,6 +113,19 @@ pub fn step(step: &Step) -> String {
             Some(_) => format!("rewrite {file} ({})", text::bytes(content.len)),
             None => format!("write {file} ({})", text::bytes(content.len)),
         },
+        StepAction::CopyPart {
+            source, start, len, ..
+        } => format!(
+            "write {file} from byte {} of {source} on ({})",
+            text::count(*start),
+            text::bytes(*len)
+        ),
+        StepAction::Allocate { len, .. } => {
+            format!(
+                "write {file}, {} of zeros without blocks",
+                text::bytes(*len)
+            )
+        }
         StepAction::Rename { to } => format!("rename {file} to {to}"),
         StepAction::Restore { kept, .. } => {
             format!("put {file} back ({})", text::bytes(kept.len))

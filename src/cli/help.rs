@@ -5,7 +5,7 @@ pub(super) const EXIT_CODES: &str = "\
 Exit codes
   looking:  0 nothing beyond routine, 3 findings or a plan with a step
   --apply:  0 each selected partition reached its planned end
-            3 done, but some logs stay as they are (ASK, REFUSED, unsupported)
+            3 done, but some logs stay as they are (ASK, REFUSED, unreadable)
             4 refused before any change
             5 stopped in the middle, a rerun goes on
   either:   1 failed, 2 usage";
@@ -15,7 +15,7 @@ pub(super) const CONTRACT: &str = "\
 Exit codes
   looking:  0 nothing beyond routine, 3 findings or a plan with a step
   --apply:  0 each selected partition reached its planned end
-            3 done, but some logs stay as they are (ASK, REFUSED, unsupported)
+            3 done, but some logs stay as they are (ASK, REFUSED, unreadable)
             4 refused before any change
             5 stopped in the middle, a rerun goes on
   either:   1 failed, 2 usage
@@ -30,8 +30,7 @@ JSON lines (--json)
   log_dir    dir state (clean, unclean) hand_over removes_marker logs segments
              bytes scan_bytes
   partition  dir dir_name topic partition verdict (nothing, recover,
-             take_back, ask, refused, not_supported_yet, unreadable, skipped)
-             cause applied
+             take_back, ask, refused, unreadable, skipped) cause applied
              log_start_offset log_end_offset (once the plan is carried out)
              recovery_point high_watermark segments bytes scan_bytes
              lost_bytes lost_records lost_segments steps
@@ -39,15 +38,16 @@ JSON lines (--json)
              allocated largest_timestamp valid_bytes batches records scanned
   finding    code severity (routine, warning, loss, fatal) dir partition file
              position offset lost_bytes lost_records text next
-  step       dir partition file action (remove, set_len, write, rename,
-             restore, append) from to (lengths) new_name quarantine reason
+  step       dir partition file action (remove, set_len, write, copy_part,
+             allocate, rename, restore, append) from to (lengths) new_name
+             quarantine reason
   progress   job phase bytes_done bytes_total logs_done logs_total steps_done
              steps_total bytes_per_s end_time
   job        id state (running, done, done_but_left, refused, stopped, failed,
              killed) cause plan started who confirmed; its progress follows
   summary    plan stored class (A, B, C) exit job cause logs bytes scan_bytes
-             steps findings changed ask refused not_supported_yet unreadable
-             skipped cut_bytes lost_bytes lost_records quarantine_bytes
+             steps findings changed ask refused unreadable skipped cut_bytes
+             lost_bytes lost_records quarantine_bytes
 
   Of watch: progress has phase (starting, loading, catching_up, opening,
   ended) bytes_done bytes_total logs_done logs_total segments_done

@@ -105,7 +105,7 @@ impl Look {
                 "Kafka {} ({}) lies outside of what recovery was compared with (3.7 to 4.4): a boot may do otherwise",
                 self.version.version, self.version.source
             );
-            let finding = Finding::new(FindingCode::NotSupportedYet, Severity::Routine, text)
+            let finding = Finding::new(FindingCode::ReleaseNotCompared, Severity::Routine, text)
                 .next("recover --apply is refused for it.");
             (None, finding)
         });

@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::audit::{LogAct, StepAct, action_lengths};
 use super::context::JobContext;
@@ -20,7 +21,7 @@ use super::stamps::{StampError, check_partition};
 use super::{EngineError, JobEvent};
 use crate::disk::{DiskAction, DiskError, Ownership, Piece, Storage};
 use crate::format::file_name::{FileKind, PartitionFile};
-use crate::plan::{Content, FileStamp, KeptFile, PartitionPlan, Quarantine, Step, StepAction};
+use crate::plan::{FileStamp, KeptFile, PartitionPlan, Quarantine, Step, StepAction};
 
 /// Why a log's steps were not all done.
 #[derive(Debug)]
@@ -116,11 +117,13 @@ impl<'a> LogApply<'a> {
                 StepAction::SetLen { from, to } => {
                     self.keep(shared, number, name, (*to, *from))?;
                 }
-                StepAction::Write { content, replaces } => {
+                StepAction::Write { replaces, .. }
+                | StepAction::CopyPart { replaces, .. }
+                | StepAction::Allocate { replaces, .. } => {
                     if let Some(len) = replaces {
                         self.keep(shared, number, name, (0, *len))?;
                     }
-                    self.write(shared, step, content)?;
+                    self.write(shared, step)?;
                 }
                 StepAction::Rename { to } => {
                     old_names.insert(to, name);
@@ -186,18 +189,30 @@ impl<'a> LogApply<'a> {
         Ok(())
     }
 
-    fn write(
-        &mut self,
-        shared: &ApplyShared<'_>,
-        step: &Step,
-        content: &Content,
-    ) -> Result<(), LogFailure> {
-        let bytes = shared.stored.content(content)?;
+    /// Writes the file that a step brings, under a name of krescue's own.
+    fn write(&mut self, shared: &ApplyShared<'_>, step: &Step) -> Result<(), LogFailure> {
+        let bytes = match &step.action {
+            StepAction::Write { content, .. } => shared.stored.content(content)?,
+            StepAction::CopyPart { .. } | StepAction::Allocate { .. } => Arc::default(),
+            _ => return Ok(()),
+        };
         let path = self.dir.join(&step.file);
         let owner = self.owner_of(shared.storage, &path)?;
         let half = with_suffix(&path, OWN_SUFFIX);
         self.written.push(half.clone());
-        Ok(shared.storage.write_file(&half, &bytes, &owner)?)
+        let storage = shared.storage;
+        storage.write_file(&half, &bytes, &owner)?;
+        match &step.action {
+            StepAction::CopyPart {
+                source, start, len, ..
+            } => {
+                let source = self.dir.join(source);
+                storage.copy_range(&source, *start, *len, &half)?;
+            }
+            StepAction::Allocate { len, .. } => storage.set_len(&half, *len)?,
+            _ => {}
+        }
+        Ok(())
     }
 
     /// Returns owner and mode of a file that is about to be written; a log that lies beside lends its mode.
@@ -296,7 +311,10 @@ impl<'a> LogApply<'a> {
             StepAction::Remove { .. } if self.written.contains(&path) => {}
             StepAction::Remove { .. } => storage.remove(&path)?,
             StepAction::SetLen { to, .. } => storage.set_len(&path, *to)?,
-            StepAction::Write { .. } | StepAction::Restore { .. } => {
+            StepAction::Write { .. }
+            | StepAction::CopyPart { .. }
+            | StepAction::Allocate { .. }
+            | StepAction::Restore { .. } => {
                 let half = with_suffix(&path, OWN_SUFFIX);
                 storage.rename(&half, &path)?;
                 self.written.retain(|other| *other != half);

@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use super::dir_facts::DirFacts;
 use super::plan_spec::PlanSpec;
 use super::truncation_dir_plan::truncation_dir_plan;
-use crate::format::file_name::DirName;
+use crate::format::file_name::{DirName, PartitionFile};
 use crate::format::offset_checkpoint::OffsetCheckpoint;
 use crate::log::{Finding, FindingCode, Severity};
-use crate::plan::{CheckpointEntry, HandOver, LogDirPlan, PartitionPlan, StopState};
+use crate::plan::{CheckpointEntry, HandOver, LogDirPlan, PartitionPlan, StepAction, StopState};
 use crate::terms::{Offset, TopicPartition};
 
 /// Returns the plan of a log dir that could be read.
@@ -33,6 +33,9 @@ pub(super) fn dir_plan(
     } else {
         hand_over(spec.hand_over, &partitions)
     };
+    if hand_over == HandOver::Clean {
+        trim_new_segments(&mut partitions);
+    }
     let recovery_points = (hand_over != HandOver::None)
         .then(|| recovery_points(&facts.recovery_points, &partitions))
         .flatten();
@@ -76,6 +79,16 @@ fn hand_over(asked: HandOver, partitions: &[PartitionPlan]) -> HandOver {
     match asked {
         HandOver::Clean if partitions.iter().any(is_unread) => HandOver::Verify,
         asked => asked,
+    }
+}
+
+/// Empties the preallocated segments that a plan makes: under a marker their zeros would be read as a bad batch.
+fn trim_new_segments(partitions: &mut [PartitionPlan]) {
+    let steps = partitions.iter_mut().flat_map(|plan| &mut plan.steps);
+    for step in steps.filter(|step| PartitionFile::parse(&step.file).is_log()) {
+        if let StepAction::Allocate { len, .. } = &mut step.action {
+            *len = 0;
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use super::log_target::LogTarget;
 use crate::format::file_name::{DirName, FileKind, segment_file_name};
 use crate::format::{offset_index, time_index};
 use crate::log::{Finding, FindingCode, ScanStop, SegmentScan, Severity};
-use crate::plan::recovery::ScanRequest;
+use crate::plan::recovery::{LogPart, ScanRequest};
 use crate::plan::{PartitionPlan, SegmentSummary};
 use crate::terms::{Offset, Position};
 
@@ -35,8 +35,11 @@ pub(super) fn requests(target: &LogTarget, plan: &PartitionPlan) -> Vec<ScanRequ
         .filter(|(base, _)| read.get(base) != Some(&true))
         .map(|(base_offset, len)| ScanRequest {
             base_offset,
-            file: segment_file_name(base_offset, FileKind::Log),
-            len,
+            log: LogPart {
+                file: segment_file_name(base_offset, FileKind::Log),
+                start: 0,
+                len,
+            },
             offset_index_file: None,
             time_index_file: None,
             limits: target.inputs.config.limits(),

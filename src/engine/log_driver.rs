@@ -12,7 +12,7 @@ use super::log_target::LogTarget;
 use super::plan_spec::Reading;
 use super::{EngineError, JobEvent, log_deep};
 use crate::disk::WindowBuffer;
-use crate::log::{Finding, FindingCode, SegmentScan, Severity};
+use crate::log::{Finding, FindingCode, OffsetIndexSearch, SegmentScan, Severity};
 use crate::plan::recovery::{Need, Recovery, ScanRequest};
 use crate::plan::{PartitionPlan, Verdict};
 use crate::terms::Offset;
@@ -157,7 +157,7 @@ impl LogDriver<'_> {
                 Err(ReadFailure::Cancelled) => return Err(EngineError::Cancelled),
                 Err(ReadFailure::Unreadable(cause)) => plan.findings.push(
                     Finding::new(FindingCode::Unreadable, Severity::Fatal, cause)
-                        .file(request.file.clone()),
+                        .file(request.log.file.clone()),
                 ),
             }
             rest = later;
@@ -219,7 +219,7 @@ impl LogDriver<'_> {
                     recovery.supply_scan(scan);
                 }
                 Need::Replay(request) => {
-                    self.expect_bytes(request.len);
+                    self.expect_bytes(request.log.len);
                     let replayed = self.reader.replay(source, &request, buffer)?;
                     recovery.supply_replay(&request, replayed);
                 }
@@ -228,9 +228,22 @@ impl LogDriver<'_> {
                     recovery.supply_walk(&request, walked);
                 }
                 Need::Cut(request) => {
-                    self.expect_bytes(request.len);
+                    self.expect_bytes(request.log.len);
                     let found = self.reader.cut(source, &request, buffer)?;
                     recovery.supply_cut(&request, found);
+                }
+                Need::Lookup(request) => {
+                    let path = source.dir.join(&request.file);
+                    let bytes = read_whole(self.reader.storage, &path, MAX_SMALL_FILE)?;
+                    let len = usize::try_from(request.len).unwrap_or(usize::MAX);
+                    let bytes = bytes.get(..len).unwrap_or(&bytes);
+                    let index = OffsetIndexSearch::new(bytes, request.base_offset);
+                    recovery.supply_lookup(&request, index.lookup(request.offset));
+                }
+                Need::Split(request) => {
+                    self.expect_bytes(request.log.len);
+                    let split = self.reader.split(source, &request, buffer)?;
+                    recovery.supply_split(&request, split);
                 }
                 Need::Done => return Ok(recovery.finish_plan()),
             }
@@ -260,7 +273,9 @@ impl ScansAhead<'_> {
             ));
         };
         self.put_up(later);
-        let Some(task) = self.tasks.remove(&first.base_offset) else {
+        // A piece of a split may have the base of what was asked for before.
+        let task = self.tasks.remove(&first.base_offset);
+        let Some(task) = task.filter(|task| task.request == *first) else {
             return self.depth.scan(self.driver.reader, source, first, buffer);
         };
         let (crew, volume) = (self.driver.crew, self.driver.volume);
@@ -284,7 +299,8 @@ impl ScansAhead<'_> {
 
     fn put_up(&mut self, later: &[ScanRequest]) {
         for request in later.iter().take(self.driver.ahead) {
-            if self.tasks.contains_key(&request.base_offset) {
+            let known = self.tasks.get(&request.base_offset);
+            if known.is_some_and(|task| task.request == *request) {
                 continue;
             }
             let task = Arc::new(ScanTask {

@@ -25,8 +25,9 @@ pub(super) fn finish(spec: &PlanSpec, target: &LogTarget, plan: &mut PartitionPl
         leave_to_the_broker(target, plan);
         return;
     }
+    note_strange_names(target, plan);
     remove_own_leftovers(target, plan);
-    refuse_strange_names(target, plan);
+    plan.stamps.sort_by(|a, b| a.name.cmp(&b.name));
 }
 
 /// Beside a running broker nothing is planned, and what it is just writing is no finding.
@@ -69,7 +70,6 @@ fn remove_own_leftovers(target: &LogTarget, plan: &mut PartitionPlan) {
             .file(leftover.name.clone()),
         );
     }
-    plan.stamps.sort_by(|a, b| a.name.cmp(&b.name));
     // A clean dir would lose its marker for them; they do no harm there.
     let may_change = match plan.verdict {
         Verdict::Nothing => !target.inputs.is_clean() && target.inputs.truncation.is_none(),
@@ -91,24 +91,18 @@ fn remove_own_leftovers(target: &LogTarget, plan: &mut PartitionPlan) {
     }
 }
 
-/// A file whose name is not UTF-8 cannot be named by a step.
-fn refuse_strange_names(target: &LogTarget, plan: &mut PartitionPlan) {
-    let strange = plan
-        .steps
-        .iter()
-        .map(|step| &step.file)
-        .find(|file| target.not_utf8.contains(file));
-    if let Some(file) = strange {
-        let what = format!("a file whose name is not UTF-8 ({file})");
+/// Files that no boot sees stay where they are.
+fn note_strange_names(target: &LogTarget, plan: &mut PartitionPlan) {
+    for file in &target.not_utf8 {
+        plan.stamps.push(file.clone());
         plan.findings.push(
             Finding::new(
-                FindingCode::NotSupportedYet,
+                FindingCode::ForeignName,
                 Severity::Warning,
-                format!("NOT SUPPORTED YET: {what}"),
+                "a file whose name is not UTF-8: a boot does not see it",
             )
-            .next("move the file out of the partition dir"),
+            .file(file.name.clone())
+            .next("move it out of the partition dir"),
         );
-        plan.steps.clear();
-        plan.verdict = Verdict::NotSupportedYet { what };
     }
 }

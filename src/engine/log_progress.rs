@@ -33,6 +33,8 @@ enum Expected<'a> {
     },
     /// New bytes.
     Bytes { len: u64, sha256: &'a str },
+    /// Bytes of another file, or zeros.
+    Length { len: u64 },
     /// Put back: its length and its time.
     PutBack { len: u64, mtime_ns: i64 },
 }
@@ -131,6 +133,9 @@ impl<'a> LogSteps<'a> {
                 len: content.len,
                 sha256: &content.sha256,
             },
+            StepAction::CopyPart { len, .. } | StepAction::Allocate { len, .. } => {
+                Expected::Length { len: *len }
+            }
             StepAction::Restore { kept, .. } => Expected::PutBack {
                 len: kept.len,
                 mtime_ns: kept.mtime_ns,
@@ -175,7 +180,7 @@ impl<'a> LogSteps<'a> {
                     .and_then(|left| left.iter().find(|left| left.name == name));
                 (len, left.map(|left| left.mtime_ns))
             }
-            Expected::Bytes { len, .. } => (len, None),
+            Expected::Bytes { len, .. } | Expected::Length { len } => (len, None),
             Expected::PutBack { len, mtime_ns } => (len, Some(mtime_ns)),
         };
         if let Some((kept, to)) = self.appended_behind(name, len)

@@ -7,10 +7,12 @@ use super::contents::Contents;
 use super::context::JobContext;
 use crate::disk::{DiskError, Pace, ReadManner, SegmentBytes, Storage, WindowBuffer};
 use crate::log::{
-    CutFound, CutSearch, Feed, NextOffsetWalk, ProducerReplay, RebuiltIndex, Replayed,
-    SegmentParser, SegmentScan, SegmentScanner, Walked,
+    CutFound, CutSearch, Feed, NextOffsetWalk, ProducerReplay, RebuiltIndex, Replayed, ScanStop,
+    SegmentParser, SegmentScan, SegmentScanner, Split, SplitWalk, Walked,
 };
-use crate::plan::recovery::{CutRequest, ReplayRequest, ScanRequest, WalkRequest};
+use crate::plan::recovery::{
+    CutRequest, LogPart, ReplayRequest, ScanRequest, SplitRequest, WalkRequest,
+};
 
 /// Bytes that are compared at once.
 const COMPARE_WINDOW: usize = 64 << 10;
@@ -62,9 +64,13 @@ impl LogReader<'_> {
         request: &ScanRequest,
         buffer: &mut WindowBuffer,
     ) -> Result<SegmentScan, ReadFailure> {
-        let mut scanner = SegmentScanner::new(request.base_offset, request.len, request.limits);
-        self.feed(source, (&request.file, request.len), &mut scanner, buffer)?;
+        let mut scanner = SegmentScanner::new(request.base_offset, request.log.len, request.limits);
+        self.feed(source, &request.log, &mut scanner, buffer)?;
         let mut scan = scanner.finish();
+        // Of a segment that is split only where its last entry points to is wanted.
+        if matches!(scan.stop, ScanStop::OffsetOverflow { .. }) {
+            return Ok(scan);
+        }
         for (file, index) in [
             (&request.offset_index_file, &mut scan.offset_index),
             (&request.time_index_file, &mut scan.time_index),
@@ -82,8 +88,8 @@ impl LogReader<'_> {
         request: &ScanRequest,
         buffer: &mut WindowBuffer,
     ) -> Result<SegmentScan, ReadFailure> {
-        let mut scanner = SegmentScanner::new(request.base_offset, request.len, request.limits);
-        self.feed(source, (&request.file, request.len), &mut scanner, buffer)?;
+        let mut scanner = SegmentScanner::new(request.base_offset, request.log.len, request.limits);
+        self.feed(source, &request.log, &mut scanner, buffer)?;
         let mut scan = scanner.finish();
         scan.offset_index = RebuiltIndex::Bytes(Vec::new());
         scan.time_index = RebuiltIndex::Bytes(Vec::new());
@@ -98,8 +104,9 @@ impl LogReader<'_> {
         request: &ReplayRequest,
         buffer: &mut WindowBuffer,
     ) -> Result<Replayed, ReadFailure> {
-        let mut replay = ProducerReplay::new(request.from, request.to, request.len);
-        self.feed(source, (&request.file, request.len), &mut replay, buffer)?;
+        let (log, search) = (&request.log, request.search);
+        let mut replay = ProducerReplay::new(request.from, request.to, log.len, search);
+        self.feed(source, &request.log, &mut replay, buffer)?;
         Ok(replay.finish())
     }
 
@@ -110,9 +117,8 @@ impl LogReader<'_> {
         request: &WalkRequest,
         buffer: &mut WindowBuffer,
     ) -> Result<Walked, ReadFailure> {
-        let mut walk =
-            NextOffsetWalk::new(request.from, request.len, request.target, request.search);
-        self.feed(source, (&request.file, request.len), &mut walk, buffer)?;
+        let mut walk = NextOffsetWalk::new(request.lookup, request.log.len, request.search);
+        self.feed(source, &request.log, &mut walk, buffer)?;
         Ok(walk.finish())
     }
 
@@ -124,20 +130,33 @@ impl LogReader<'_> {
         buffer: &mut WindowBuffer,
     ) -> Result<CutFound, ReadFailure> {
         let from = (request.from, request.timestamps_from);
-        let mut search = CutSearch::new(request.len, request.target, from, request.search);
-        self.feed(source, (&request.file, request.len), &mut search, buffer)?;
+        let mut search = CutSearch::new(request.log.len, request.target, from, request.search);
+        self.feed(source, &request.log, &mut search, buffer)?;
         Ok(search.finish())
     }
 
-    /// Feeds a parser with the first `len` bytes of a file.
+    /// Cuts a segment into pieces.
+    pub(super) fn split(
+        &self,
+        source: Source<'_>,
+        request: &SplitRequest,
+        buffer: &mut WindowBuffer,
+    ) -> Result<Split, ReadFailure> {
+        let mut walk = SplitWalk::new(request.log.len, request.limits, request.indexing);
+        self.feed(source, &request.log, &mut walk, buffer)?;
+        Ok(walk.finish())
+    }
+
+    /// Feeds a parser with a segment's bytes.
     fn feed(
         &self,
         source: Source<'_>,
-        (file, len): (&str, u64),
+        log: &LogPart,
         parser: &mut impl SegmentParser,
         buffer: &mut WindowBuffer,
     ) -> Result<(), ReadFailure> {
-        let path = source.dir.join(file);
+        let path = source.dir.join(&log.file);
+        let len = log.start + log.len;
         let manner = ReadManner {
             pace: self.pace,
             keeps_cache: self.is_live,
@@ -152,7 +171,7 @@ impl LogReader<'_> {
                 return Err(ReadFailure::Cancelled);
             }
             let position = parser.position().0;
-            let window = bytes.window(position, needed)?;
+            let window = bytes.window(log.start + position, needed)?;
             let given = window.len();
             let feed = parser.feed(window);
             if bytes.shrank() && !self.is_live {
@@ -172,8 +191,9 @@ impl LogReader<'_> {
                     };
                     if stalls > MAX_STALLS {
                         return Err(ReadFailure::Unreadable(format!(
-                            "{}: no progress at byte {position}, a defect of krescue",
-                            path.display()
+                            "{}: no progress at byte {}, a defect of krescue",
+                            path.display(),
+                            log.start + position
                         )));
                     }
                     needed = more;

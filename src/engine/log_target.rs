@@ -26,8 +26,9 @@ pub(super) struct LogTarget {
     pub(super) inputs: RecoveryInputs,
     /// Its entries, without those of krescue.
     pub(super) entries: Vec<DirEntry>,
-    /// Names that are not UTF-8, as they are shown.
-    pub(super) not_utf8: Vec<String>,
+    /// Files whose names are not UTF-8, as they are shown: Java's `File` does not find them, so that a boot passes them
+    /// over.
+    pub(super) not_utf8: Vec<FileStamp>,
     /// Files that an earlier krescue left half-written.
     pub(super) own_leftovers: Vec<FileStamp>,
     /// The user who will boot; `None` if nothing is refused to it.
@@ -57,8 +58,10 @@ impl LogTarget {
                 len: entry.stat.len,
                 mtime_ns: entry.stat.mtime_ns,
             };
-            if !entry.is_utf8 {
-                self.not_utf8.push(stamp.name.clone());
+            // Snapshots are listed another way, and a boot dies of such a name.
+            if !entry.is_utf8 && !stamp.name.ends_with(".snapshot") {
+                self.not_utf8.push(stamp);
+                continue;
             }
             if is_file && entry.is_utf8 && stamp.name.ends_with(OWN_SUFFIX) {
                 self.own_leftovers.push(stamp);

@@ -40,7 +40,9 @@ pub(super) fn check_log_permissions(
             .unwrap_or_else(|| dir.join(&step.file));
         match &step.action {
             StepAction::SetLen { .. } => may(&path, Access::WRITE_OK)?,
-            StepAction::Write { replaces: None, .. } => creates = true,
+            StepAction::Write { replaces: None, .. }
+            | StepAction::CopyPart { replaces: None, .. }
+            | StepAction::Allocate { replaces: None, .. } => creates = true,
             StepAction::Append { kept, .. } => {
                 may(&path, Access::WRITE_OK)?;
                 may_give_to(&path, kept.owner.uid, kept.owner.gid)?;
@@ -51,7 +53,9 @@ pub(super) fn check_log_permissions(
                 }
                 may_give_to(&path, kept.owner.uid, kept.owner.gid)?;
             }
-            StepAction::Write { .. } => {
+            StepAction::Write { .. }
+            | StepAction::CopyPart { .. }
+            | StepAction::Allocate { .. } => {
                 not_immutable(&path)?;
                 may_give_away(log_dir, &path)?;
             }

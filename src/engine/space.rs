@@ -102,6 +102,7 @@ fn files_of_log(log: &PartitionPlan) -> impl Iterator<Item = u64> {
     log.steps.iter().filter_map(|step| match &step.action {
         StepAction::Write { content, .. } => Some(content.len),
         StepAction::Restore { kept, .. } | StepAction::Append { kept, .. } => Some(kept.len),
+        StepAction::CopyPart { len, .. } => Some(*len),
         _ => None,
     })
 }
@@ -135,7 +136,9 @@ fn kept(plan: &PartitionPlan) -> impl Iterator<Item = (u64, bool)> {
         .filter_map(|step| match &step.action {
             StepAction::Remove { len } => Some((*len, true)),
             StepAction::SetLen { from, to } => Some((from.saturating_sub(*to), false)),
-            StepAction::Write { replaces, .. } => replaces.map(|len| (len, true)),
+            StepAction::Write { replaces, .. }
+            | StepAction::CopyPart { replaces, .. }
+            | StepAction::Allocate { replaces, .. } => replaces.map(|len| (len, true)),
             StepAction::Rename { .. } | StepAction::Restore { .. } | StepAction::Append { .. } => {
                 None
             }

@@ -16,8 +16,8 @@ use super::stamps::{StampError, changed, check_names};
 use crate::disk::{LogDirListing, RealStorage, Storage};
 use crate::format::file_name::CLEAN_SHUTDOWN_MARKER;
 use crate::plan::{
-    DirUndo, FileStamp, HandOver, KeptFile, LogDirPlan, PartitionPlan, Quarantine, RecoveryPlan,
-    Step, StepAction, StopState, Verdict,
+    Content, DirUndo, FileStamp, HandOver, KeptFile, LogDirPlan, PartitionPlan, Quarantine,
+    RecoveryPlan, Step, StepAction, StopState, Verdict,
 };
 use crate::terms::Timestamp;
 
@@ -285,12 +285,16 @@ impl Undo<'_> {
                 kept: needed()?,
             },
             StepAction::Write {
-                content,
-                replaces: None,
-            } => StepAction::Remove { len: content.len },
-            StepAction::Write { content, .. } => StepAction::Restore {
-                kept: needed()?,
-                replaces: Some(content.len),
+                content: Content { len, .. },
+                replaces,
+            }
+            | StepAction::CopyPart { len, replaces, .. }
+            | StepAction::Allocate { len, replaces } => match replaces {
+                None => StepAction::Remove { len: *len },
+                Some(_) => StepAction::Restore {
+                    kept: needed()?,
+                    replaces: Some(*len),
+                },
             },
             StepAction::Rename { to } => {
                 let action = StepAction::Rename {

@@ -1,6 +1,7 @@
 //! Finds where a truncation cuts a segment (`LogSegment.truncateTo`).
 
-use super::header_walk::{Here, OffsetSearch, here, last_offset};
+use super::header_walk::{Here, here, last_offset};
+use super::offset_search::OffsetSearch;
 use super::parser::{Feed, SegmentParser};
 use crate::format::batch::Frame;
 use crate::format::legacy_message::{LegacyHeader, MIN_LEN};

@@ -80,8 +80,8 @@ pub enum FindingCode {
     Unreadable,
     /// The log is one that Kafka would not load.
     Refused,
-    /// This release does not handle it yet.
-    NotSupportedYet,
+    /// Recovery was not compared with this release of Kafka.
+    ReleaseNotCompared,
     /// Topic overrides are unknown, so defaults were used.
     TopicConfigUnknown,
     /// The log dir lacks the clean-shutdown marker.

@@ -1,24 +1,10 @@
 //! Walks over a segment's batch headers, without checksums, as Kafka does outside recovery.
 
+use super::offset_search::{Lookup, OffsetFinder, OffsetSearch, Step};
 use super::parser::{Feed, SegmentParser};
-use super::producer_event::ProducerEvent;
-use super::producer_events::ProducerEvents;
 use crate::format::batch::{Frame, FrameEnd, HEADER_UP_TO_MAGIC, frame};
-use crate::format::control_record::ControlError;
 use crate::format::record_batch::{BatchHeader, HEADER_LEN};
-use crate::terms::{KafkaVersion, Offset, Position};
-
-/// Control batches are read whole, up to this size.
-const WHOLE_UP_TO: u64 = 64 << 20;
-
-/// What a replay of a segment's producers says.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Replayed {
-    /// In the order of the batches.
-    pub events: Vec<ProducerEvent>,
-    /// What Kafka would die of on this way, with the position.
-    pub fatal: Option<String>,
-}
+use crate::terms::{Offset, Position};
 
 /// What a walk to a segment's end says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,27 +15,6 @@ pub struct Walked {
     pub end: Position,
     /// What Kafka would die of on this way, with the position.
     pub fatal: Option<String>,
-}
-
-/// How a release looks for an offset from an index entry's position on (`FileRecords.searchForOffsetFromPosition`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum OffsetSearch {
-    /// Up to 4.0: it ends at a batch whose last offset is not below.
-    LastOffset,
-    /// From 4.1 on: it ends at a batch whose base offset is not below; where there is none, the last batch counts if its
-    /// last offset is not below.
-    BaseOffset,
-}
-
-impl OffsetSearch {
-    /// Returns the way of `version`.
-    pub fn of(version: KafkaVersion) -> Self {
-        if version >= KafkaVersion::new(4, 1, 0) {
-            Self::BaseOffset
-        } else {
-            Self::LastOffset
-        }
-    }
 }
 
 /// What stands at a walk's position.
@@ -103,26 +68,24 @@ pub(super) fn last_offset(frame: &Frame, header: Option<&BatchHeader>) -> Offset
 pub struct NextOffsetWalk {
     position: u64,
     len: u64,
-    target: Offset,
-    search: OffsetSearch,
+    finder: OffsetFinder,
     found: bool,
     wanted: usize,
     walked: Walked,
 }
 
 impl NextOffsetWalk {
-    /// Returns a walk over a file of `len` bytes from the batch at `from`, that looks for `target` first.
-    pub fn new(from: Position, len: u64, target: Offset, search: OffsetSearch) -> Self {
+    /// Returns a walk over a file of `len` bytes that looks for an offset first, then for the last batch.
+    pub fn new(lookup: Lookup, len: u64, search: OffsetSearch) -> Self {
         Self {
-            position: from.0,
+            position: lookup.position.0,
             len,
-            target,
-            search,
+            finder: OffsetFinder::new(search, lookup.offset),
             found: false,
             wanted: 0,
             walked: Walked {
                 next_offset: None,
-                end: from,
+                end: lookup.position,
                 fatal: None,
             },
         }
@@ -130,11 +93,32 @@ impl NextOffsetWalk {
 
     /// Returns what it found; call it once `feed` returned [`Feed::Done`].
     pub fn finish(mut self) -> Walked {
-        let end = self.walked.next_offset;
-        if !self.found && end.is_none_or(|end| end <= self.target) {
+        if !self.found && self.finder.at_end().is_none() {
             self.walked.next_offset = None;
         }
         self.walked
+    }
+
+    /// Takes one batch; returns how many of its bytes are wanted first, or the cause of Kafka's end.
+    fn on_batch(
+        &mut self,
+        frame: &Frame,
+        header: Option<&BatchHeader>,
+        rest: &[u8],
+    ) -> Result<(), Here> {
+        let last = last_offset(frame, header);
+        if !self.found {
+            match self.finder.on_batch(self.position, frame, last, rest) {
+                Step::Found(_) => self.found = true,
+                Step::Next => {}
+                Step::Want(needed) => return Err(Here::Want(needed)),
+                Step::Fatal(cause) => return Err(Here::Fatal(cause)),
+            }
+        }
+        self.walked.next_offset = Some(last.plus(1));
+        self.position += frame.size;
+        self.walked.end = Position(self.position);
+        Ok(())
     }
 }
 
@@ -150,153 +134,25 @@ impl SegmentParser for NextOffsetWalk {
         }
         loop {
             let at = usize::try_from(self.position - start).unwrap_or(usize::MAX);
-            match here(
-                window.get(at..).unwrap_or_default(),
-                self.position,
-                self.len,
-            ) {
-                Here::Batch { frame, header } => {
-                    let last = last_offset(&frame, header.as_ref());
-                    self.found |= match self.search {
-                        OffsetSearch::LastOffset => last >= self.target,
-                        OffsetSearch::BaseOffset => frame.offset >= self.target,
-                    };
-                    self.walked.next_offset = Some(last.plus(1));
-                    self.position += frame.size;
-                    self.walked.end = Position(self.position);
+            let rest = window.get(at..).unwrap_or_default();
+            let mut here = here(rest, self.position, self.len);
+            if let Here::Batch { frame, header } = &here {
+                match self.on_batch(frame, header.as_ref(), rest) {
+                    Ok(()) => continue,
+                    Err(other) => here = other,
                 }
+            }
+            match here {
                 Here::Want(needed) => {
                     self.wanted = usize::try_from(needed).unwrap_or(usize::MAX);
                     return Feed::More {
                         needed: self.wanted,
                     };
                 }
-                Here::End => return Feed::Done,
-                Here::Fatal(cause) => {
-                    self.walked.fatal = Some(cause);
-                    return Feed::Done;
-                }
+                Here::Fatal(cause) => self.walked.fatal = Some(cause),
+                Here::Batch { .. } | Here::End => {}
             }
-        }
-    }
-}
-
-/// Gathers the producer events of a segment's batches (`UnifiedLog.loadProducersFromRecords`).
-#[derive(Debug)]
-pub struct ProducerReplay {
-    position: u64,
-    len: u64,
-    from: Offset,
-    to: Offset,
-    wanted: usize,
-    begun: bool,
-    events: ProducerEvents,
-    fatal: Option<String>,
-}
-
-impl ProducerReplay {
-    /// Returns a replay of the first `len` bytes of a file: from the batch that holds `from`, up to but without the
-    /// batch that holds `to`.
-    pub fn new(from: Offset, to: Offset, len: u64) -> Self {
-        Self {
-            position: 0,
-            len,
-            from,
-            to,
-            wanted: 0,
-            begun: false,
-            events: ProducerEvents::new(usize::MAX),
-            fatal: None,
-        }
-    }
-
-    /// Returns the events; call it once `feed` returned [`Feed::Done`].
-    pub fn finish(self) -> Replayed {
-        Replayed {
-            events: self.events.finish().unwrap_or_default(),
-            fatal: self.fatal,
-        }
-    }
-
-    /// Takes one batch; returns how many bytes of it are wanted first, or `None` once it is done with.
-    fn on_batch(
-        &mut self,
-        frame: &Frame,
-        header: Option<&BatchHeader>,
-        rest: &[u8],
-    ) -> Result<bool, u64> {
-        let last = last_offset(frame, header);
-        if last >= self.to {
-            return Ok(false);
-        }
-        self.begun |= last >= self.from;
-        let Some(header) = header.filter(|header| self.begun && header.producer_id.is_some())
-        else {
-            return Ok(true);
-        };
-        let mut bytes: &[u8] = &[];
-        if header.attributes.is_control() {
-            if frame.size > WHOLE_UP_TO {
-                self.fatal = Some(format!(
-                    "a control batch of {} bytes at position {}",
-                    frame.size, self.position
-                ));
-                return Ok(false);
-            }
-            bytes = usize::try_from(frame.size)
-                .ok()
-                .and_then(|size| rest.get(..size))
-                .ok_or(frame.size)?;
-        }
-        if let Err(error) = self.events.on_batch(header, bytes) {
-            let cause = match error {
-                ControlError::Invalid(cause) => cause.to_string(),
-                ControlError::Fatal(cause) => cause.to_string(),
-            };
-            self.fatal = Some(format!(
-                "{cause} (control batch at position {})",
-                self.position
-            ));
-            return Ok(false);
-        }
-        Ok(true)
-    }
-}
-
-impl SegmentParser for ProducerReplay {
-    fn position(&self) -> Position {
-        Position(self.position)
-    }
-
-    fn feed(&mut self, window: &[u8]) -> Feed {
-        let start = self.position;
-        if window.len() < self.wanted {
             return Feed::Done;
-        }
-        loop {
-            let at = usize::try_from(self.position - start).unwrap_or(usize::MAX);
-            let rest = window.get(at..).unwrap_or_default();
-            let needed = match here(rest, self.position, self.len) {
-                Here::Batch { frame, header } => match self.on_batch(&frame, header.as_ref(), rest)
-                {
-                    Ok(true) => {
-                        self.position += frame.size;
-                        continue;
-                    }
-                    Ok(false) => return Feed::Done,
-                    Err(needed) => needed,
-                },
-                Here::Want(needed) => needed,
-                Here::End => return Feed::Done,
-                Here::Fatal(cause) => {
-                    self.fatal = Some(cause);
-                    return Feed::Done;
-                }
-            };
-            self.wanted = usize::try_from(needed).unwrap_or(usize::MAX);
-            return Feed::More {
-                needed: self.wanted,
-            };
         }
     }
 }

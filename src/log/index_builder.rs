@@ -62,10 +62,26 @@ impl IndexBuilder {
         last_offset: Offset,
         max_timestamp: Timestamp,
     ) -> Result<(), IndexError> {
+        self.on_timestamp(max_timestamp, last_offset);
+        self.on_append(position, last_offset)
+    }
+
+    /// Takes a batch's largest timestamp, without a place for an index entry.
+    #[inline]
+    pub(crate) fn on_timestamp(&mut self, max_timestamp: Timestamp, last_offset: Offset) {
         if max_timestamp > self.largest_timestamp {
             self.largest_timestamp = max_timestamp;
             self.largest_offset = last_offset;
         }
+    }
+
+    /// Takes what begins at `position`: an index entry falls here if the last one lies far enough back.
+    #[inline]
+    pub(crate) fn on_append(
+        &mut self,
+        position: u64,
+        last_offset: Offset,
+    ) -> Result<(), IndexError> {
         if position - self.last_indexed_position > self.interval {
             return self.append_entries(position, last_offset);
         }

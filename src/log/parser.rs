@@ -3,7 +3,7 @@
 use crate::terms::Position;
 
 /// Sizes that decide where index entries fall and how many fit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SegmentLimits {
     /// `index.interval.bytes`.
     pub index_interval_bytes: i32,

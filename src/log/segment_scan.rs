@@ -155,8 +155,8 @@ pub struct SegmentScan {
     pub producers: Option<Vec<ProducerEvent>>,
     /// The offset behind the last good batch of magic 2; `None` if there is none.
     pub producer_end: Option<Offset>,
-    /// The position of the first compressed message of magic 0 or 1 that does not decompress although its CRC is right.
-    pub bad_wrapper: Option<Position>,
+    /// Compressed messages of magic 0 and 1: from 4.1 on a boot that looks up an offset takes them apart.
+    pub wrappers: u64,
     /// What follows `valid_up_to`; `None` at the file's end.
     pub tail: Option<TailReport>,
 }

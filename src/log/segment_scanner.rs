@@ -10,7 +10,7 @@ use crate::format::batch::{Frame, FrameEnd, HEADER_UP_TO_MAGIC, frame};
 use crate::format::checksum::{crc32, crc32c, crc32c_append};
 use crate::format::compression::Compression;
 use crate::format::control_record::ControlError;
-use crate::format::legacy_message::{LegacyHeader, base_offset};
+use crate::format::legacy_message::LegacyHeader;
 use crate::format::record_batch::{BatchHeader, HEADER_LEN};
 use crate::terms::{LeaderEpoch, Offset, Position, Timestamp};
 
@@ -18,8 +18,6 @@ use crate::terms::{LeaderEpoch, Offset, Position, Timestamp};
 const STREAM_ABOVE: u64 = 1 << 20;
 /// Control batches and old messages are read whole, up to this size.
 const WHOLE_UP_TO: u64 = 64 << 20;
-/// The most that one compressed message may unfold to.
-const MAX_UNWRAPPED: usize = 256 << 20;
 /// Where a batch of magic 2 begins to be covered by its checksum.
 const CHECKED_FROM: usize = 21;
 /// The lowest position of a segment file that an index entry can name no more.
@@ -63,7 +61,7 @@ pub struct SegmentScanner {
     records: u64,
     epochs: Vec<EpochStart>,
     highest_epoch: LeaderEpoch,
-    bad_wrapper: Option<Position>,
+    wrappers: u64,
     tail: Option<super::TailReport>,
 }
 
@@ -88,7 +86,7 @@ impl SegmentScanner {
             records: 0,
             epochs: Vec::new(),
             highest_epoch: LeaderEpoch(-1),
-            bad_wrapper: None,
+            wrappers: 0,
             tail: None,
         }
     }
@@ -130,7 +128,7 @@ impl SegmentScanner {
             epochs: self.epochs,
             producers: self.producers.finish(),
             producer_end: self.producer_end,
-            bad_wrapper: self.bad_wrapper,
+            wrappers: self.wrappers,
             tail: self.tail,
         }
     }
@@ -299,9 +297,7 @@ impl SegmentScanner {
         if !self.index_batch(frame.offset, header.timestamp) {
             return;
         }
-        if self.bad_wrapper.is_none() && is_bad_wrapper(&header, message) {
-            self.bad_wrapper = Some(Position(self.position));
-        }
+        self.wrappers += u64::from(!matches!(header.compression(), Ok(Compression::None)));
         self.accept(frame.size, frame.offset, 1);
     }
 
@@ -391,12 +387,6 @@ impl SegmentScanner {
             Phase::Done
         };
     }
-}
-
-/// Says whether a compressed message cannot be taken apart, which brokers from 4.1 on do when they look up an offset.
-fn is_bad_wrapper(header: &LegacyHeader, message: &[u8]) -> bool {
-    !matches!(header.compression(), Ok(Compression::None))
-        && base_offset(message, MAX_UNWRAPPED).is_err()
 }
 
 impl SegmentParser for SegmentScanner {

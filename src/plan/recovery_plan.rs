@@ -53,6 +53,22 @@ pub struct SegmentSummary {
     pub scanned: bool,
 }
 
+impl SegmentSummary {
+    /// Returns the summary of a segment of which only the length is known.
+    pub(crate) fn unread(base_offset: Offset, bytes: u64) -> Self {
+        Self {
+            base_offset,
+            next_offset: None,
+            bytes,
+            valid_bytes: None,
+            batches: 0,
+            records: 0,
+            largest_timestamp: None,
+            scanned: false,
+        }
+    }
+}
+
 /// What is planned for one partition dir.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PartitionPlan {

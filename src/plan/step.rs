@@ -37,6 +37,24 @@ pub enum StepAction {
         /// The length of the file that it replaces.
         replaces: Option<u64>,
     },
+    /// Creates or replaces the file with bytes of another file of the dir, by a rename.
+    CopyPart {
+        /// The other file's name.
+        source: String,
+        /// Where in it the bytes begin.
+        start: u64,
+        /// How many.
+        len: u64,
+        /// The length of the file that it replaces.
+        replaces: Option<u64>,
+    },
+    /// Creates or replaces the file with zeros that take no blocks, by a rename.
+    Allocate {
+        /// How many.
+        len: u64,
+        /// The length of the file that it replaces.
+        replaces: Option<u64>,
+    },
     /// Gives the file another name.
     Rename {
         /// The new name.
@@ -88,7 +106,9 @@ impl Step {
         match &self.action {
             StepAction::Remove { len } => *len,
             StepAction::SetLen { from, to } => from.saturating_sub(*to),
-            StepAction::Write { replaces, .. } => replaces.unwrap_or(0),
+            StepAction::Write { replaces, .. }
+            | StepAction::CopyPart { replaces, .. }
+            | StepAction::Allocate { replaces, .. } => replaces.unwrap_or(0),
             StepAction::Rename { .. } | StepAction::Restore { .. } | StepAction::Append { .. } => 0,
         }
     }

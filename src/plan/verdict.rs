@@ -29,6 +29,8 @@ pub enum AskReason {
     LogStartBeyondEnd,
     /// Originals are replaced by a `.swap` that does not scan to its end.
     SwapIncomplete,
+    /// A segment is replaced by a piece of another one that is split.
+    SegmentReplaced,
 }
 
 /// A decision that is the operator's: Kafka's way costs good records.
@@ -65,11 +67,6 @@ pub enum Verdict {
         /// The cause, as a sentence.
         cause: String,
     },
-    /// This release does not handle it; untouched.
-    NotSupportedYet {
-        /// What, by name.
-        what: String,
-    },
     /// It could not be read; untouched.
     Unreadable {
         /// The error, with file and position.
@@ -101,7 +98,7 @@ impl Verdict {
             | Self::Truncate(_)
             | Self::Skipped { .. } => false,
             Self::Ask(ask) => !ask.accepted,
-            Self::Refused { .. } | Self::NotSupportedYet { .. } | Self::Unreadable { .. } => true,
+            Self::Refused { .. } | Self::Unreadable { .. } => true,
         }
     }
 

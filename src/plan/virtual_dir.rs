@@ -33,21 +33,25 @@ pub struct DirEntry {
 /// A file of the virtual dir.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum VirtualFile {
-    /// The first `len` bytes of a file on disk.
+    /// Bytes of a file on disk.
     OnDisk {
         /// Its name on disk.
         source: String,
-        /// How many of its bytes.
+        /// Where in it they begin; other than 0 only for a piece of a segment that is split.
+        start: u64,
+        /// How many.
         len: u64,
     },
     /// New bytes.
     New(Content),
+    /// New zeros, as many as given, without blocks on the volume.
+    Zeros(u64),
 }
 
 impl VirtualFile {
     pub(super) fn len(&self) -> u64 {
         match self {
-            Self::OnDisk { len, .. } => *len,
+            Self::OnDisk { len, .. } | Self::Zeros(len) => *len,
             Self::New(content) => content.len,
         }
     }
@@ -74,6 +78,7 @@ impl VirtualDir {
             if entry.kind == EntryKind::File {
                 let file = VirtualFile::OnDisk {
                     source: name.clone(),
+                    start: 0,
                     len: entry.stamp.len,
                 };
                 dir.put(name, file);
@@ -148,12 +153,16 @@ impl VirtualDir {
     /// Cuts `name` at `len` bytes, if it is longer.
     pub(super) fn cut(&mut self, name: &str, len: u64) {
         let cut = match self.files.get(name) {
-            Some(VirtualFile::OnDisk { source, len: known }) if *known > len => {
-                VirtualFile::OnDisk {
-                    source: source.clone(),
-                    len,
-                }
-            }
+            Some(VirtualFile::OnDisk {
+                source,
+                start,
+                len: known,
+            }) if *known > len => VirtualFile::OnDisk {
+                source: source.clone(),
+                start: *start,
+                len,
+            },
+            Some(VirtualFile::Zeros(known)) if *known > len => VirtualFile::Zeros(len),
             Some(VirtualFile::New(content)) if content.len > len => {
                 let bytes = content.bytes.as_deref().unwrap_or_default();
                 let cut = bytes
@@ -170,16 +179,32 @@ impl VirtualDir {
     pub(super) fn restore(&mut self, name: &str, len: u64) {
         let file = VirtualFile::OnDisk {
             source: name.to_owned(),
+            start: 0,
             len,
         };
         self.put(name.to_owned(), file);
+    }
+
+    /// Gives `name` the `len` bytes of `source` on disk from `start` on.
+    pub(super) fn take_part(
+        &mut self,
+        name: &str,
+        (source, start, len): (&str, u64, u64),
+    ) -> Result<(), NotAFile> {
+        let source = source.to_owned();
+        self.insert(name, VirtualFile::OnDisk { source, start, len })
+    }
+
+    /// Gives `name` as many zeros, without blocks on the volume.
+    pub(super) fn allocate(&mut self, name: &str, len: u64) -> Result<(), NotAFile> {
+        self.insert(name, VirtualFile::Zeros(len))
     }
 
     /// Returns the name on disk of the bytes that `name` stands for.
     pub(super) fn source(&self, name: &str) -> Option<&str> {
         match self.files.get(name)? {
             VirtualFile::OnDisk { source, .. } => Some(source),
-            VirtualFile::New(_) => None,
+            VirtualFile::New(_) | VirtualFile::Zeros(_) => None,
         }
     }
 

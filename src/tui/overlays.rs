@@ -156,10 +156,6 @@ fn help(wanted: &str, scroll: usize, bindings: &[&Binding], theme: &Theme) -> (L
         vec![
             ("ASK".to_owned(), "a boot would delete good records: decide"),
             ("REFUSED".to_owned(), "Kafka would not load this log"),
-            (
-                "UNSUPPORTED".to_owned(),
-                "not handled by this release; left as it is",
-            ),
             ("class A".to_owned(), "regenerable files only: y"),
             (
                 "class B".to_owned(),

@@ -185,7 +185,7 @@ impl Theme {
     pub fn word(&self, word: &str) -> Style {
         match word {
             "ASK" | "REFUSED" | "UNREADABLE" => self.danger,
-            "UNSUPPORTED" | "ASK: left" | "would cut" | "cut" => self.warn,
+            "ASK: left" | "would cut" | "cut" => self.warn,
             "scanning" | "applying" => self.busy,
             "no change" | "done" => self.good,
             "waiting" | "not read" | "skipped" | "left" => self.dim,

@@ -21,7 +21,6 @@ fn damaged_logs_come_out_as_from_kafka_3_9_1() {
         "damaged_logs_come_out_as_from_kafka_3_9_1",
         "3.9.1",
         &common(),
-        Support::Whole,
     );
 }
 
@@ -31,7 +30,6 @@ fn damaged_logs_come_out_as_from_kafka_4_4_0() {
         "damaged_logs_come_out_as_from_kafka_4_4_0",
         "4.4.0",
         &common(),
-        Support::Whole,
     );
 }
 
@@ -41,7 +39,6 @@ fn forged_logs_come_out_as_from_kafka_or_stay_untouched_3_9_1() {
         "forged_logs_come_out_as_from_kafka_or_stay_untouched_3_9_1",
         "3.9.1",
         &all(),
-        Support::Partial,
     );
 }
 
@@ -51,24 +48,7 @@ fn forged_logs_come_out_as_from_kafka_or_stay_untouched_4_4_0() {
         "forged_logs_come_out_as_from_kafka_or_stay_untouched_4_4_0",
         "4.4.0",
         &all(),
-        Support::Partial,
     );
-}
-
-/// Whether krescue may leave a log alone by saying that it does not support it yet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Support {
-    Whole,
-    Partial,
-}
-
-/// What a crash can lead to and is not supported yet; the list may only shrink.
-const NOT_BUILT: [&str; 1] = ["a new segment of a preallocated log"];
-
-impl Support {
-    fn allows(self, text: &str) -> bool {
-        self == Self::Partial || NOT_BUILT.iter().any(|what| text.ends_with(what))
-    }
 }
 
 fn all() -> Vec<Kind> {
@@ -77,8 +57,6 @@ fn all() -> Vec<Kind> {
 
 /// Copies of each partition: with the one as it is, more than 200 logs.
 const COPIES: u32 = 4;
-/// How krescue calls what it leaves alone.
-const UNSUPPORTED: &str = "not_supported_yet";
 
 /// Returns the number that the variable `name` holds.
 pub(crate) fn number(name: &str, default: u64) -> u64 {
@@ -88,7 +66,7 @@ pub(crate) fn number(name: &str, default: u64) -> u64 {
     })
 }
 
-fn rounds(test: &str, version: &str, kinds: &[Kind], support: Support) {
+fn rounds(test: &str, version: &str, kinds: &[Kind]) {
     let source = Source::shared(version);
     let first = number("KRESCUE_SEED", 1);
     for seed in first..first + number("KRESCUE_ROUNDS", 1) {
@@ -99,7 +77,7 @@ fn rounds(test: &str, version: &str, kinds: &[Kind], support: Support) {
             kinds,
         };
         let round = Round::run(&source, &folder, plan);
-        let report = round.judge(support);
+        let report = round.judge();
         eprintln!("{version}, seed {seed}: {}", report.summary);
         let repeat = format!(
             "KRESCUE_SOURCE={} KRESCUE_SEED={seed} cargo test --features real-kafka --test broker {test} -- --nocapture",
@@ -182,10 +160,10 @@ impl<'a> Round<'a> {
         }
     }
 
-    fn judge(&self, support: Support) -> Report {
+    fn judge(&self) -> Report {
         let order = order(self.version);
         let findings = self.krescue.findings();
-        let (mut refused, mut unsupported, mut equal) = (BTreeMap::<&str, usize>::new(), 0, 0);
+        let (mut refused, mut equal) = (BTreeMap::<&str, usize>::new(), 0);
         let mut wrong = Vec::new();
         for (partition, done) in &self.damaged {
             let [before, kafka, krescue] =
@@ -195,9 +173,6 @@ impl<'a> Round<'a> {
                 .get(partition)
                 .unwrap_or_else(|| panic!("Kafka says nothing of {partition}"));
             let said: &[(String, String)] = findings.get(partition).map_or(&[], Vec::as_slice);
-            let left_alone = said
-                .iter()
-                .any(|(code, text)| code == UNSUPPORTED && support.allows(text));
             let mut lines = match loaded {
                 Loaded::Refused(cause) => {
                     *refused
@@ -205,13 +180,9 @@ impl<'a> Round<'a> {
                         .or_default() += 1;
                     untouched(&before, &krescue)
                 }
-                Loaded::Yes if left_alone => {
-                    unsupported += 1;
-                    untouched(&before, &krescue)
-                }
                 Loaded::Yes => differences(order, &kafka, &krescue),
             };
-            if *loaded == Loaded::Yes && !left_alone && !partition.ends_with("-delete") {
+            if *loaded == Loaded::Yes && !partition.ends_with("-delete") {
                 lines.extend(untrimmed(&krescue));
             }
             if lines.is_empty() {
@@ -231,7 +202,7 @@ impl<'a> Round<'a> {
             .filter(|done| !done.is_empty())
             .count();
         let mut summary = format!(
-            "{} logs, {hurt} of them damaged, {} refused by Kafka, {unsupported} not supported, {equal} as they must be, {} not",
+            "{} logs, {hurt} of them damaged, {} refused by Kafka, {equal} as they must be, {} not",
             self.damaged.len(),
             refused.values().sum::<usize>(),
             wrong.len()

@@ -44,7 +44,6 @@ fn every_prefix(version: &str) {
         match plan.verdict {
             Verdict::Refused { .. } if refused => continue,
             Verdict::Nothing | Verdict::Recover | Verdict::Ask(_) if !refused => planned += 1,
-            Verdict::NotSupportedYet { .. } => continue,
             verdict => {
                 let kafka = &trees.outcome[partition];
                 wrong.push(format!(
@@ -330,7 +329,7 @@ fn listed(steps: &[Step]) -> String {
     let verb = |step: &Step| match &step.action {
         StepAction::Remove { .. } => "-",
         StepAction::SetLen { .. } => "cut ",
-        StepAction::Write { .. } => "+",
+        StepAction::Write { .. } | StepAction::CopyPart { .. } | StepAction::Allocate { .. } => "+",
         StepAction::Rename { .. } => "rename ",
         StepAction::Restore { .. } | StepAction::Append { .. } => "put back ",
     };

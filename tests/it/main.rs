@@ -8,6 +8,7 @@
 
 mod apply_job;
 mod architecture;
+mod cases;
 mod cli;
 #[cfg(feature = "tui")]
 mod dashboard;

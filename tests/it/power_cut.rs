@@ -100,7 +100,10 @@ impl Judge<'_> {
         for step in kept {
             let from = match &step.action {
                 StepAction::SetLen { to, .. } => usize::try_from(*to).unwrap(),
-                StepAction::Remove { .. } | StepAction::Write { .. } => 0,
+                StepAction::Remove { .. }
+                | StepAction::Write { .. }
+                | StepAction::CopyPart { .. }
+                | StepAction::Allocate { .. } => 0,
                 StepAction::Rename { .. }
                 | StepAction::Restore { .. }
                 | StepAction::Append { .. } => continue,

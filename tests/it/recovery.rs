@@ -1,17 +1,14 @@
 //! The recovery machine over small logs with known numbers, and over random damage.
 
-use std::collections::BTreeMap;
-
 use krescue::format::file_name::{FileKind, PartitionFile, segment_file_name};
 use krescue::log::{FindingCode, ScanStop, SegmentLimits, SegmentScan, SegmentScanner};
-use krescue::plan::{
-    AskReason, LogConfig, OnLoss, PartitionPlan, RecoveryInputs, StepAction, StopState, Verdict,
-};
-use krescue::terms::{KafkaVersion, Offset, Position, Timestamp, TopicPartition};
+use krescue::plan::{AskReason, OnLoss, RecoveryInputs, StepAction, StopState, Verdict};
+use krescue::terms::{Offset, Position};
 use proptest::prelude::*;
 
-use crate::support::fixture::{BatchSpec, SEGMENT, TOPIC_ID, indexes, segment};
+use crate::support::fixture::{BatchSpec, SEGMENT, segment};
 use crate::support::memory_dir::{MemoryDir, feed};
+use crate::support::memory_t4::{bytes_of, codes, inputs, log_name, run, t4};
 
 const LIMITS: SegmentLimits = SegmentLimits {
     index_interval_bytes: 4096,
@@ -22,69 +19,6 @@ fn scan(base: i64, bytes: &[u8]) -> SegmentScan {
     let mut scanner = SegmentScanner::new(Offset(base), bytes.len() as u64, LIMITS);
     feed(&mut scanner, bytes);
     scanner.finish()
-}
-
-fn log_name(base: i64) -> String {
-    segment_file_name(Offset(base), FileKind::Log)
-}
-
-/// T4 of the cases: four segments with right indexes, no snapshots.
-fn t4() -> MemoryDir {
-    let mut files = BTreeMap::new();
-    for base in [0, 1000, 2000, 3000] {
-        let bytes = segment(base);
-        let (offset_index, time_index) = indexes(base);
-        files.insert(
-            segment_file_name(Offset(base), FileKind::Index),
-            Some(offset_index),
-        );
-        files.insert(
-            segment_file_name(Offset(base), FileKind::TimeIndex),
-            Some(time_index),
-        );
-        files.insert(log_name(base), Some(bytes));
-    }
-    let metadata = format!("version: 0\ntopic_id: {TOPIC_ID}");
-    files.insert("partition.metadata".to_owned(), Some(metadata.into_bytes()));
-    files.insert(
-        "leader-epoch-checkpoint".to_owned(),
-        Some(b"0\n1\n0 0\n".to_vec()),
-    );
-    MemoryDir {
-        name: "t-0".to_owned(),
-        files,
-    }
-}
-
-fn inputs(recovery_point: i64) -> RecoveryInputs {
-    RecoveryInputs {
-        topic_partition: TopicPartition::new("t", 0),
-        version: KafkaVersion::new(4, 4, 0),
-        now: Timestamp(1_700_000_100_000),
-        producer_id_expiration_ms: 86_400_000,
-        stop: StopState::Unclean,
-        recovery_point: Some(Offset(recovery_point)),
-        log_start_offset: None,
-        high_watermark: Some(Offset(4000)),
-        config: LogConfig::default(),
-        on_loss: OnLoss::Ask,
-        checkpoint_io_error: false,
-        truncation: None,
-    }
-}
-
-fn bytes_of<'a>(dir: &'a mut MemoryDir, name: &str) -> &'a mut Vec<u8> {
-    dir.files.get_mut(name).unwrap().as_mut().unwrap()
-}
-
-fn codes(plan: &PartitionPlan) -> Vec<FindingCode> {
-    plan.findings.iter().map(|finding| finding.code).collect()
-}
-
-fn run(dir: &MemoryDir, plan: &PartitionPlan) -> MemoryDir {
-    let mut after = dir.clone();
-    plan.steps.iter().for_each(|step| after.apply(step));
-    after
 }
 
 #[test]

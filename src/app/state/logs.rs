@@ -114,7 +114,6 @@ impl LogRow {
             Verdict::Ask(_) if self.choice == Choice::Leave => "ASK: left",
             Verdict::Ask(_) => "ASK",
             Verdict::Refused { .. } => "REFUSED",
-            Verdict::NotSupportedYet { .. } => "UNSUPPORTED",
             Verdict::Unreadable { .. } => "UNREADABLE",
             Verdict::Skipped { .. } => "skipped",
         }
@@ -126,7 +125,6 @@ impl LogRow {
             "ASK" => 0,
             "REFUSED" => 1,
             "UNREADABLE" => 2,
-            "UNSUPPORTED" => 3,
             "ASK: left" => 4,
             "applying" => 5,
             "scanning" => 6,

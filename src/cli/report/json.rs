@@ -152,6 +152,10 @@ impl Report for JsonReport<'_> {
             StepAction::Write { content, replaces } => {
                 ("write", *replaces, Some(content.len), None)
             }
+            StepAction::CopyPart { len, replaces, .. } => {
+                ("copy_part", *replaces, Some(*len), None)
+            }
+            StepAction::Allocate { len, replaces } => ("allocate", *replaces, Some(*len), None),
             StepAction::Rename { to } => ("rename", None, None, Some(to.as_str())),
             StepAction::Restore { kept, replaces } => ("restore", *replaces, Some(kept.len), None),
             StepAction::Append { from, to, .. } => ("append", Some(*from), Some(*to), None),
@@ -223,7 +227,6 @@ fn totals(plan: &RecoveryPlan) -> Totals {
         changed: sum.changed,
         ask: sum.asks,
         refused: sum.refused,
-        not_supported_yet: sum.unsupported,
         unreadable: sum.unreadable,
         skipped: skipped as u64,
         cut_bytes: sum.cut_bytes,
@@ -265,7 +268,6 @@ fn verdict_name(verdict: &Verdict) -> &'static str {
         Verdict::Truncate(_) => "truncate",
         Verdict::Ask(_) => "ask",
         Verdict::Refused { .. } => "refused",
-        Verdict::NotSupportedYet { .. } => "not_supported_yet",
         Verdict::Unreadable { .. } => "unreadable",
         Verdict::Skipped { .. } => "skipped",
     }
@@ -278,7 +280,6 @@ fn cause(verdict: &Verdict) -> Option<String> {
         Verdict::Ask(ask) if ask.accepted => None,
         Verdict::Ask(_) => Some("Kafka's way removes good records".to_owned()),
         Verdict::Refused { cause } | Verdict::Unreadable { cause } => Some(cause.clone()),
-        Verdict::NotSupportedYet { what } => Some(what.clone()),
         Verdict::Skipped { why } => Some(why.clone()),
     }
 }

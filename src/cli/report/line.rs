@@ -234,7 +234,6 @@ pub(crate) struct Totals {
     pub(crate) changed: u64,
     pub(crate) ask: u64,
     pub(crate) refused: u64,
-    pub(crate) not_supported_yet: u64,
     pub(crate) unreadable: u64,
     pub(crate) skipped: u64,
     pub(crate) cut_bytes: u64,

@@ -174,7 +174,6 @@ impl Report for TextReport<'_> {
             (sum.changed, "to change"),
             (sum.asks, "ASK"),
             (sum.refused, "REFUSED"),
-            (sum.unsupported, "NOT SUPPORTED YET"),
             (sum.unreadable, "unreadable"),
         ] {
             if number > 0 {
@@ -288,7 +287,6 @@ fn verdict(verdict: &Verdict, reached: Reached) -> String {
             }
         ),
         (Verdict::Refused { cause }, _) => format!("REFUSED, untouched: {cause}"),
-        (Verdict::NotSupportedYet { what }, _) => format!("NOT SUPPORTED YET, untouched: {what}"),
         (Verdict::Unreadable { cause }, _) => format!("unreadable, untouched: {cause}"),
         (Verdict::Skipped { why }, _) => format!("skipped: {why}"),
     }
@@ -317,7 +315,14 @@ fn steps(steps: &[Step]) -> String {
             "remove",
         ),
         (
-            number(|action| matches!(action, StepAction::Write { .. })),
+            number(|action| {
+                matches!(
+                    action,
+                    StepAction::Write { .. }
+                        | StepAction::CopyPart { .. }
+                        | StepAction::Allocate { .. }
+                )
+            }),
             "write",
         ),
         (

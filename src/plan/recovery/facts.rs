@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use super::need::{CutRequest, Need, ReplayRequest, WalkRequest};
-use crate::log::{CutFound, Replayed, SegmentScan, Walked};
+use super::need::{CutRequest, LookupRequest, Need, ReplayRequest, SplitRequest, WalkRequest};
+use crate::log::{CutFound, Replayed, SegmentScan, Split, Walked};
 use crate::plan::Verdict;
 use crate::plan::virtual_dir::NotAFile;
-use crate::terms::Offset;
+use crate::terms::{Offset, Position};
 
 /// Why the machine cannot go on at once.
 #[derive(Debug)]
@@ -24,11 +24,6 @@ pub(super) fn refused(cause: impl Into<String>) -> Interrupt {
     })
 }
 
-/// Returns the stop for something that is not handled yet.
-pub(super) fn not_supported(what: impl Into<String>) -> Interrupt {
-    Interrupt::Stop(Verdict::NotSupportedYet { what: what.into() })
-}
-
 impl From<NotAFile> for Interrupt {
     fn from(NotAFile(name): NotAFile) -> Self {
         refused(format!(
@@ -44,8 +39,10 @@ pub(super) struct Facts {
     files: HashMap<String, Option<Vec<u8>>>,
     scans: HashMap<Offset, SegmentScan>,
     replays: HashMap<ReplayRequest, Replayed>,
+    lookups: HashMap<LookupRequest, Position>,
     walks: HashMap<WalkRequest, Walked>,
     cuts: HashMap<CutRequest, CutFound>,
+    splits: HashMap<SplitRequest, Split>,
 }
 
 impl Facts {
@@ -75,6 +72,14 @@ impl Facts {
             .ok_or(Interrupt::Need(Need::Cut(request)))
     }
 
+    pub(super) fn add_lookup(&mut self, request: &LookupRequest, position: Position) {
+        self.lookups.insert(request.clone(), position);
+    }
+
+    pub(super) fn add_split(&mut self, request: &SplitRequest, split: Split) {
+        self.splits.insert(request.clone(), split);
+    }
+
     /// Returns a file's bytes; `None` if it is gone from disk.
     pub(super) fn file(&self, file: &str) -> Result<Option<&[u8]>, Interrupt> {
         match self.files.get(file) {
@@ -99,6 +104,20 @@ impl Facts {
         match self.walks.get(&request) {
             Some(walked) => Ok(walked),
             None => Err(Interrupt::Need(Need::Walk(request))),
+        }
+    }
+
+    pub(super) fn lookup(&self, request: LookupRequest) -> Result<Position, Interrupt> {
+        match self.lookups.get(&request) {
+            Some(position) => Ok(*position),
+            None => Err(Interrupt::Need(Need::Lookup(request))),
+        }
+    }
+
+    pub(super) fn split(&self, request: SplitRequest) -> Result<&Split, Interrupt> {
+        match self.splits.get(&request) {
+            Some(split) => Ok(split),
+            None => Err(Interrupt::Need(Need::Split(request))),
         }
     }
 

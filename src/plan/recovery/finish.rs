@@ -1,7 +1,7 @@
 //! The log's end, its epochs and producers, and the steps that lead there.
 
 use super::Recovery;
-use super::facts::{Interrupt, not_supported, refused};
+use super::facts::{Interrupt, refused};
 use super::need::WalkRequest;
 use super::producers::Producers;
 use super::state::{Phase, Segment, State, name_of};
@@ -10,7 +10,7 @@ use super::words;
 use crate::format::file_name::{FileKind, LEADER_EPOCH_CHECKPOINT};
 use crate::format::leader_epoch_checkpoint::{self, EpochEntry};
 use crate::format::offset_index;
-use crate::log::{Finding, FindingCode, OffsetSearch, Severity};
+use crate::log::{Finding, FindingCode, Lookup, OffsetSearch, Severity};
 use crate::plan::virtual_dir::VirtualFile;
 use crate::plan::{AskReason, Content};
 use crate::terms::{Offset, Position};
@@ -109,13 +109,14 @@ impl Recovery {
             state.epochs.clear();
             producers.truncate_fully(&state.listed_snapshots, &mut state.dir, checkpointed_start);
         }
-        if self.inputs.config.preallocate {
-            return Err(not_supported("a new segment of a preallocated log"));
-        }
         for kind in [FileKind::Log, FileKind::Index, FileKind::TimeIndex] {
-            state
-                .dir
-                .write(&name_of(checkpointed_start, kind), Content::new(Vec::new()))?;
+            let name = name_of(checkpointed_start, kind);
+            if kind == FileKind::Log && self.inputs.config.preallocate {
+                let len = u64::try_from(self.inputs.config.segment_bytes).unwrap_or(0);
+                state.dir.allocate(&name, len)?;
+            } else {
+                state.dir.write(&name, Content::new(Vec::new()))?;
+            }
         }
         state.segments.insert(
             checkpointed_start,
@@ -142,11 +143,11 @@ impl Recovery {
         }
         let file = name_of(base, FileKind::Log);
         let request = WalkRequest {
-            base_offset: base,
-            file: state.source_of(&file),
-            len: segment.len,
-            from,
-            target,
+            log: state.log_part(base),
+            lookup: Lookup {
+                offset: target,
+                position: from,
+            },
             search: OffsetSearch::of(self.inputs.version),
         };
         let walked = self.facts.walk(request)?;

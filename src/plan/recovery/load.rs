@@ -30,17 +30,7 @@ impl Recovery {
         self.load_epochs(state)?;
         state.listed_snapshots = Arc::new(producers::list_snapshots(&state.dir)?);
         self.remove_temporary(state)?;
-        state.log_files = state
-            .dir
-            .names()
-            .filter_map(|name| match PartitionFile::parse(name) {
-                PartitionFile::Segment {
-                    offset,
-                    kind: FileKind::Log,
-                } => Some((offset, name.to_owned())),
-                _ => None,
-            })
-            .collect();
+        state.list_logs();
         drop_orphaned_indexes(state);
         state.phase = Phase::Load(0);
         Ok(())
@@ -136,17 +126,11 @@ impl Recovery {
             len,
             next_offset: None,
         };
-        let summary = SegmentSummary {
-            base_offset: base,
-            next_offset: None,
-            bytes: len,
-            valid_bytes: None,
-            batches: 0,
-            records: 0,
-            largest_timestamp: None,
-            scanned: false,
-        };
-        state.summaries.insert(base, summary);
+        if !state.summaries.contains_key(&base) {
+            state
+                .summaries
+                .insert(base, SegmentSummary::unread(base, len));
+        }
         let index = name_of(base, FileKind::Index);
         let broken = if state.dir.is_taken(&index) {
             return Err(refused(format!(
@@ -163,6 +147,10 @@ impl Recovery {
             match recovered {
                 Recovered::Segment(segment) => {
                     state.segments.insert(base, segment);
+                }
+                Recovered::Overflow(last_offset) => {
+                    state.findings.extend(finding);
+                    return self.split_segment(state, base, last_offset);
                 }
                 Recovered::OffsetsGoBack(_) => {
                     return Err(refused(format!(
@@ -233,7 +221,7 @@ impl Recovery {
     }
 
     /// Returns what follows once all segments are open.
-    fn after_load(&self, state: &mut State) -> Phase {
+    pub(super) fn after_load(&self, state: &mut State) -> Phase {
         if self.inputs.is_clean() || self.is_delete {
             return Phase::Finish;
         }

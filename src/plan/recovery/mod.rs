@@ -10,13 +10,16 @@ mod load;
 mod need;
 mod producers;
 mod recover;
+mod split;
 mod state;
 mod steps;
 mod swap;
 mod truncate;
 mod words;
 
-pub use need::{CutRequest, Need, ReplayRequest, ScanRequest, WalkRequest};
+pub use need::{
+    CutRequest, LogPart, LookupRequest, Need, ReplayRequest, ScanRequest, SplitRequest, WalkRequest,
+};
 
 use std::borrow::Cow;
 
@@ -27,7 +30,8 @@ use steps::EpochTurn;
 use super::virtual_dir::{DirEntry, VirtualDir, VirtualFile};
 use super::{Ask, AskReason, PartitionPlan, RecoveryInputs, Verdict};
 use crate::format::file_name::DirName;
-use crate::log::{CutFound, Finding, FindingCode, Replayed, SegmentScan, Severity, Walked};
+use crate::log::{CutFound, Finding, FindingCode, Replayed, SegmentScan, Severity, Split, Walked};
+use crate::terms::Position;
 
 /// The recovery of one log, from a listing of its dir to its plan.
 #[derive(Debug)]
@@ -86,7 +90,11 @@ impl Recovery {
             }
             self.state = state;
             match result {
-                Ok(()) => {}
+                Ok(()) => {
+                    for base in std::mem::take(&mut self.state.stale_scans) {
+                        self.facts.forget_scan(base);
+                    }
+                }
                 Err(Interrupt::Need(need)) => return need,
                 Err(Interrupt::Stop(verdict)) => self.stopped = Some(verdict),
             }
@@ -105,7 +113,10 @@ impl Recovery {
             Some(VirtualFile::New(content)) => Ok(Cow::Owned(
                 content.bytes.as_deref().unwrap_or_default().to_vec(),
             )),
-            Some(VirtualFile::OnDisk { source, len }) => {
+            Some(VirtualFile::Zeros(len)) => {
+                Ok(Cow::Owned(vec![0; usize::try_from(*len).unwrap_or(0)]))
+            }
+            Some(VirtualFile::OnDisk { source, len, .. }) => {
                 let bytes = self.facts.file(source)?.unwrap_or_default();
                 let len = usize::try_from(*len).unwrap_or(usize::MAX);
                 Ok(Cow::Borrowed(bytes.get(..len).unwrap_or(bytes)))
@@ -139,6 +150,16 @@ impl Recovery {
         self.facts.add_cut(request, found);
     }
 
+    /// Answers [`Need::Lookup`].
+    pub fn supply_lookup(&mut self, request: &LookupRequest, position: Position) {
+        self.facts.add_lookup(request, position);
+    }
+
+    /// Answers [`Need::Split`].
+    pub fn supply_split(&mut self, request: &SplitRequest, split: Split) {
+        self.facts.add_split(request, split);
+    }
+
     /// Returns the plan, once [`Recovery::next`] returned [`Need::Done`].
     pub fn finish_plan(self) -> PartitionPlan {
         let no_effect = self.inputs.truncation.is_some() && self.state.truncation.is_none();
@@ -156,6 +177,8 @@ impl Recovery {
                     repaired: &self.state.repaired,
                     invalid_swaps: &self.state.invalid_swaps,
                     swap_range: self.state.swap_range,
+                    split_bases: &self.state.split_bases,
+                    pieces: &self.state.pieces,
                     first_read: self
                         .state
                         .repaired
@@ -238,14 +261,6 @@ fn stop_finding(verdict: &Verdict, refuses_truncation: bool) -> Option<Finding> 
                 format!("a boot does not load this log: {cause}"),
             )
             .next("mend the cause, or set the replica aside and let it be fetched again"),
-        ),
-        Verdict::NotSupportedYet { what } => Some(
-            Finding::new(
-                FindingCode::NotSupportedYet,
-                Severity::Warning,
-                format!("NOT SUPPORTED YET: {what}"),
-            )
-            .next("the log is left to the broker's own recovery"),
         ),
         _ => None,
     }

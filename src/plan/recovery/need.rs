@@ -1,17 +1,26 @@
 //! What the recovery machine asks of whoever can read.
 
-use crate::log::{OffsetSearch, SegmentLimits};
+use crate::log::{Lookup, OffsetSearch, SegmentLimits, SplitIndexing};
 use crate::terms::{Offset, Position};
+
+/// Where a segment's bytes lie: a whole `.log`, or the part of one that a split makes a segment of its own.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct LogPart {
+    /// The file's name on disk.
+    pub file: String,
+    /// Where in the file it begins, in bytes.
+    pub start: u64,
+    /// Its length in bytes.
+    pub len: u64,
+}
 
 /// One segment to be read and checked in full (`SegmentScanner`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScanRequest {
     /// The segment's base offset.
     pub base_offset: Offset,
-    /// Its `.log`'s name.
-    pub file: String,
-    /// The `.log`'s length in bytes, as listed.
-    pub len: u64,
+    /// Its bytes.
+    pub log: LogPart,
     /// The file on disk that the rebuilt offset index may equal.
     pub offset_index_file: Option<String>,
     /// The file on disk that the rebuilt time index may equal.
@@ -23,31 +32,23 @@ pub struct ScanRequest {
 /// One segment whose producers are wanted, without checksums (`ProducerReplay`).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ReplayRequest {
-    /// The segment's base offset.
-    pub base_offset: Offset,
-    /// Its `.log`'s name.
-    pub file: String,
-    /// How many of its bytes count.
-    pub len: u64,
+    /// Its bytes that count.
+    pub log: LogPart,
     /// The first offset; the batch that holds it counts in full.
-    pub from: Offset,
+    pub from: Lookup,
     /// The first offset that no longer counts; the batch that holds it does not count.
-    pub to: Offset,
+    pub to: Option<Lookup>,
+    /// How both are looked for.
+    pub search: OffsetSearch,
 }
 
 /// The last segment's end, by its headers from `from` on (`NextOffsetWalk`, Kafka's `readNextOffset`).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct WalkRequest {
-    /// The segment's base offset.
-    pub base_offset: Offset,
-    /// Its `.log`'s name.
-    pub file: String,
-    /// Its `.log`'s length in bytes.
-    pub len: u64,
-    /// Where to begin.
-    pub from: Position,
+    /// Its bytes.
+    pub log: LogPart,
     /// The offset to look for first.
-    pub target: Offset,
+    pub lookup: Lookup,
     /// How it is looked for.
     pub search: OffsetSearch,
 }
@@ -55,12 +56,8 @@ pub struct WalkRequest {
 /// Where a truncation cuts a segment (`CutSearch`).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CutRequest {
-    /// The segment's base offset.
-    pub base_offset: Offset,
-    /// Its `.log`'s name.
-    pub file: String,
-    /// How many of its bytes count.
-    pub len: u64,
+    /// Its bytes that count.
+    pub log: LogPart,
     /// From which batch on the target is looked for.
     pub from: Position,
     /// From which batch on timestamps count.
@@ -71,6 +68,30 @@ pub struct CutRequest {
     pub search: OffsetSearch,
 }
 
+/// An offset that is looked up in an offset index on disk (`OffsetIndexSearch`).
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct LookupRequest {
+    /// The index's name.
+    pub file: String,
+    /// How many of its bytes count.
+    pub len: u64,
+    /// The segment's base offset.
+    pub base_offset: Offset,
+    /// The offset.
+    pub offset: Offset,
+}
+
+/// One segment that is split (`SplitWalk`).
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct SplitRequest {
+    /// Its bytes.
+    pub log: LogPart,
+    /// Where index entries fall.
+    pub limits: SegmentLimits,
+    /// How often.
+    pub indexing: SplitIndexing,
+}
+
 /// What the machine needs before it can go on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Need {
@@ -79,6 +100,8 @@ pub enum Need {
         /// Its name.
         file: String,
     },
+    /// Answer with `supply_lookup`.
+    Lookup(LookupRequest),
     /// Segments in full, in the order in which they will be used; answer each with `supply_scan` as it comes. Not all
     /// need be answered before the next call of `next`.
     Scan(Vec<ScanRequest>),
@@ -88,6 +111,8 @@ pub enum Need {
     Walk(WalkRequest),
     /// Answer with `supply_cut`.
     Cut(CutRequest),
+    /// Answer with `supply_split`.
+    Split(SplitRequest),
     /// Nothing: the plan is made.
     Done,
 }

@@ -1,14 +1,13 @@
 //! Kafka's `ProducerStateManager` over the virtual dir: which snapshots it reads, removes and writes.
 
 use std::collections::BTreeSet;
-use std::ops::Range;
 
 use super::facts::{Facts, Interrupt, refused};
 use super::need::ReplayRequest;
 use super::state::{State, name_of};
 use crate::format::file_name::FileKind;
 use crate::format::producer_snapshot;
-use crate::log::{Finding, FindingCode, ProducerEvent, ProducerState, Severity};
+use crate::log::{Finding, FindingCode, OffsetSearch, ProducerEvent, ProducerState, Severity};
 use crate::plan::virtual_dir::{VirtualDir, VirtualFile};
 use crate::plan::{Content, RecoveryInputs};
 use crate::terms::Offset;
@@ -112,12 +111,8 @@ impl<'a> Producers<'a> {
                 if marks.contains(&base) {
                     self.take_snapshot(&mut state.dir)?;
                 }
-                let to = if holder == Some(base) {
-                    target
-                } else {
-                    Offset(i64::MAX)
-                };
-                self.replay(state, base, from..to)?;
+                let to = (holder == Some(base)).then_some(target);
+                self.replay(state, base, from, to)?;
             }
         }
         self.map_end = target;
@@ -128,15 +123,16 @@ impl<'a> Producers<'a> {
         &mut self,
         state: &State,
         base: Offset,
-        range: Range<Offset>,
+        from: Offset,
+        to: Option<Offset>,
     ) -> Result<(), Interrupt> {
         let file = name_of(base, FileKind::Log);
+        let look_up = |offset| state.look_up(self.facts, base, offset);
         let request = ReplayRequest {
-            base_offset: base,
-            file: state.source_of(&file),
-            len: state.segments.get(&base).map_or(0, |segment| segment.len),
-            from: range.start,
-            to: range.end,
+            log: state.log_part(base),
+            from: look_up(from)?,
+            to: to.map(look_up).transpose()?,
+            search: OffsetSearch::of(self.inputs.version),
         };
         let replayed = self.facts.replay(request)?;
         if let Some(cause) = &replayed.fatal {

@@ -1,17 +1,16 @@
 //! Reading segments in full, and what is cut behind a bad place (`LogLoader.recoverLog`, `recoverSegment`).
 
 use super::Recovery;
-use super::facts::{Interrupt, not_supported, refused};
-use super::need::{Need, ReplayRequest, ScanRequest, WalkRequest};
+use super::facts::{Interrupt, refused};
+use super::need::{Need, ReplayRequest, ScanRequest};
 use super::producers::Producers;
 use super::state::{Phase, Segment, State, name_of};
 use super::words;
 use crate::format::file_name::FileKind;
 use crate::format::txn_index::AbortedTxn;
-use crate::log::{OffsetSearch, RebuiltIndex, ScanStop, SegmentScan};
-use crate::plan::virtual_dir::VirtualFile;
+use crate::log::{Lookup, OffsetSearch, RebuiltIndex, ScanStop, SegmentScan};
 use crate::plan::{AskReason, Content};
-use crate::terms::{KafkaVersion, Offset, Position};
+use crate::terms::{Offset, Position};
 
 /// How many segments are named that will be read next: more than anybody reads at once.
 const SCANS_AHEAD: usize = 32;
@@ -22,6 +21,8 @@ pub(super) enum Recovered {
     Segment(Segment),
     /// Kafka would empty it; its length before.
     OffsetsGoBack(u64),
+    /// A batch ends at this offset, which does not fit the segment.
+    Overflow(Offset),
 }
 
 impl Recovery {
@@ -41,6 +42,9 @@ impl Recovery {
             Recovered::OffsetsGoBack(len) => {
                 self.empty_segment(state, base)?;
                 len > 0
+            }
+            Recovered::Overflow(last_offset) => {
+                return self.split_segment(state, base, last_offset);
             }
         };
         if truncated {
@@ -74,15 +78,22 @@ impl Recovery {
             state.adds_epochs |= state.epochs.latest() != known;
         }
         state.note_scan(scan);
-        self.check_stop(state, scan)?;
+        if let ScanStop::Fatal { cause } = &scan.stop {
+            let (file, position) = (name_of(base, FileKind::Log), scan.valid_up_to);
+            return Err(refused(format!("{file} at position {position}: {cause}")));
+        }
         let txn = name_of(base, FileKind::TxnIndex);
         if state.dir.contains(&txn) || !aborted.is_empty() {
             state
                 .dir
                 .write(&txn, Content::new(encode_aborted(&aborted)))?;
         }
-        if let ScanStop::OffsetsGoBack { .. } = scan.stop {
-            return Ok(Recovered::OffsetsGoBack(segment.len));
+        match scan.stop {
+            ScanStop::OffsetsGoBack { .. } => return Ok(Recovered::OffsetsGoBack(segment.len)),
+            ScanStop::OffsetOverflow { last_offset } => {
+                return Ok(Recovered::Overflow(last_offset));
+            }
+            _ => {}
         }
         if scan.valid_up_to.0 < segment.len {
             self.note_cut(state, scan);
@@ -126,9 +137,7 @@ impl Recovery {
 
     fn scan_request(&self, state: &State, base_offset: Offset) -> Option<ScanRequest> {
         let file = name_of(base_offset, FileKind::Log);
-        let Some(VirtualFile::OnDisk { source, len }) = state.dir.get(&file) else {
-            return None;
-        };
+        state.dir.source(&file)?;
         let side = |kind| {
             state
                 .dir
@@ -137,8 +146,7 @@ impl Recovery {
         };
         Some(ScanRequest {
             base_offset,
-            file: source.clone(),
-            len: *len,
+            log: state.log_part(base_offset),
             offset_index_file: side(FileKind::Index),
             time_index_file: side(FileKind::TimeIndex),
             limits: self.inputs.config.limits(),
@@ -157,12 +165,16 @@ impl Recovery {
         let events = if let Some(events) = &scan.producers {
             events
         } else {
+            let mut log = state.log_part(scan.base_offset);
+            log.len = scan.valid_up_to.0.min(segment.len);
             let request = ReplayRequest {
-                base_offset: scan.base_offset,
-                file: state.source_of(&file),
-                len: scan.valid_up_to.0.min(segment.len),
-                from: Offset(i64::MIN),
-                to: Offset(i64::MAX),
+                log,
+                from: Lookup {
+                    offset: Offset(i64::MIN),
+                    position: Position(0),
+                },
+                to: None,
+                search: OffsetSearch::LastOffset,
             };
             &self.facts.replay(request)?.events
         };
@@ -186,69 +198,11 @@ impl Recovery {
         Ok(aborted)
     }
 
-    /// Says whether a boot finds the end that the scan found: from 4.1 on it may not where offsets go back.
+    /// Says whether a boot finds the end that the scan found: from 4.1 on it may not where offsets go back, or where it
+    /// has to take compressed messages of magic 0 or 1 apart.
     fn trusts_end(&self, scan: &SegmentScan) -> bool {
-        !scan.goes_back || OffsetSearch::of(self.inputs.version) == OffsetSearch::LastOffset
-    }
-
-    /// Stops where a boot would, or where this release has no answer.
-    fn check_stop(&self, state: &State, scan: &SegmentScan) -> Result<(), Interrupt> {
-        let file = name_of(scan.base_offset, FileKind::Log);
-        match &scan.stop {
-            ScanStop::Fatal { cause } => Err(refused(format!(
-                "{file} at position {}: {cause}",
-                scan.valid_up_to
-            ))),
-            ScanStop::OffsetOverflow { last_offset } => self.overflow(state, scan, *last_offset),
-            _ => self.check_wrappers(scan, &file),
-        }
-    }
-
-    /// From 4.1 on a boot may unwrap a compressed message of magic 0 or 1 when it looks for the log's end.
-    fn check_wrappers(&self, scan: &SegmentScan, file: &str) -> Result<(), Interrupt> {
-        match scan.bad_wrapper {
-            Some(position) if self.inputs.version >= KafkaVersion::new(4, 1, 0) => {
-                Err(not_supported(format!(
-                    "a compressed message of magic 0 or 1 that does not decompress, at position {position} of {file}: a \
-                 boot dies of it if it looks up an offset there"
-                )))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// A real overflow is split by Kafka; one that the last batch does not confirm kills the boot.
-    fn overflow(
-        &self,
-        state: &State,
-        scan: &SegmentScan,
-        last_offset: Offset,
-    ) -> Result<(), Interrupt> {
-        let file = name_of(scan.base_offset, FileKind::Log);
-        let request = WalkRequest {
-            base_offset: scan.base_offset,
-            file: state.source_of(&file),
-            len: scan.file_len,
-            from: Position(0),
-            target: Offset(i64::MIN),
-            search: OffsetSearch::LastOffset,
-        };
-        let end = self
-            .facts
-            .walk(request)?
-            .next_offset
-            .unwrap_or(scan.base_offset);
-        let last = end.0.wrapping_sub(1).wrapping_sub(scan.base_offset.0);
-        if (0..=i64::from(i32::MAX)).contains(&last) || end <= scan.base_offset {
-            return Err(refused(format!(
-                "{file} at position {}: a batch that ends at offset {last_offset} does not belong into this segment, \
-                 and the last one does: a boot dies of it",
-                scan.valid_up_to
-            )));
-        }
-        Err(not_supported(format!(
-            "a segment whose offsets pass 2^31 above its base, which Kafka splits ({file})"
-        )))
+        !(scan.goes_back || scan.wrappers > 0)
+            || OffsetSearch::of(self.inputs.version) == OffsetSearch::LastOffset
     }
 
     /// Empties a segment whose offsets go back, as Kafka does.

@@ -3,12 +3,14 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::format::file_name::{FileKind, segment_file_name};
-use crate::log::{Finding, LeaderEpochs, SegmentScan};
+use super::facts::{Facts, Interrupt};
+use super::need::{LogPart, LookupRequest};
+use crate::format::file_name::{FileKind, PartitionFile, segment_file_name};
+use crate::log::{Finding, LeaderEpochs, Lookup, OffsetIndexSearch, SegmentScan};
 use crate::plan::undo_map::UndoMap;
-use crate::plan::virtual_dir::VirtualDir;
+use crate::plan::virtual_dir::{VirtualDir, VirtualFile};
 use crate::plan::{AskReason, SegmentSummary, Truncation};
-use crate::terms::Offset;
+use crate::terms::{Offset, Position};
 
 /// A segment that was loaded.
 #[derive(Debug, Clone)]
@@ -89,6 +91,12 @@ pub(super) struct State {
     pub(super) swap_range: Option<(Offset, Offset)>,
     /// Segments below the recovery point that are read because an index is missing or corrupt.
     pub(super) repaired: BTreeSet<Offset>,
+    /// Bases of segments that were split.
+    pub(super) split_bases: BTreeSet<Offset>,
+    /// Bases of the segments that splits made.
+    pub(super) pieces: BTreeSet<Offset>,
+    /// Segments whose scans say nothing any more.
+    pub(super) stale_scans: Vec<Offset>,
     /// The last file that was compared with the disk.
     pub(super) compared: Option<String>,
 }
@@ -113,6 +121,8 @@ pub(super) struct Mark {
     invalid_swaps: BTreeSet<String>,
     swap_range: Option<(Offset, Offset)>,
     repaired: BTreeSet<Offset>,
+    split_bases: BTreeSet<Offset>,
+    pieces: BTreeSet<Offset>,
     compared: Option<String>,
 }
 
@@ -139,6 +149,9 @@ impl State {
             invalid_swaps: BTreeSet::new(),
             swap_range: None,
             repaired: BTreeSet::new(),
+            split_bases: BTreeSet::new(),
+            pieces: BTreeSet::new(),
+            stale_scans: Vec::new(),
             compared: None,
         }
     }
@@ -176,8 +189,12 @@ impl State {
             invalid_swaps,
             swap_range,
             repaired,
+            split_bases,
+            pieces,
+            stale_scans,
             compared,
         } = self;
+        stale_scans.clear();
         dir.mark();
         segments.mark();
         summaries.mark();
@@ -199,6 +216,8 @@ impl State {
             invalid_swaps: invalid_swaps.clone(),
             swap_range: *swap_range,
             repaired: repaired.clone(),
+            split_bases: split_bases.clone(),
+            pieces: pieces.clone(),
             compared: compared.clone(),
         }
     }
@@ -225,6 +244,9 @@ impl State {
         self.invalid_swaps = mark.invalid_swaps;
         self.swap_range = mark.swap_range;
         self.repaired = mark.repaired;
+        self.split_bases = mark.split_bases;
+        self.pieces = mark.pieces;
+        self.stale_scans.clear();
         self.compared = mark.compared;
     }
 
@@ -240,6 +262,21 @@ impl State {
 }
 
 impl State {
+    /// Lists the `.log` files, in the order in which they are loaded.
+    pub(super) fn list_logs(&mut self) {
+        self.log_files = self
+            .dir
+            .names()
+            .filter_map(|name| match PartitionFile::parse(name) {
+                PartitionFile::Segment {
+                    offset,
+                    kind: FileKind::Log,
+                } => Some((offset, name.to_owned())),
+                _ => None,
+            })
+            .collect();
+    }
+
     /// Removes a segment's files, and its snapshot where the log's own manager knew of it.
     pub(super) fn remove_segment(&mut self, base: Offset) {
         self.segments.remove(base);
@@ -260,6 +297,49 @@ impl State {
     /// Returns the name on disk of a file of the virtual dir.
     pub(super) fn source_of(&self, name: &str) -> String {
         self.dir.source(name).unwrap_or(name).to_owned()
+    }
+
+    /// Returns where the bytes of a segment's `.log` lie.
+    pub(super) fn log_part(&self, base: Offset) -> LogPart {
+        let name = name_of(base, FileKind::Log);
+        match self.dir.get(&name) {
+            Some(VirtualFile::OnDisk { source, start, len }) => LogPart {
+                file: source.clone(),
+                start: *start,
+                len: *len,
+            },
+            // New segments are empty.
+            _ => LogPart {
+                file: name,
+                start: 0,
+                len: 0,
+            },
+        }
+    }
+
+    /// Looks an offset up in a segment's offset index.
+    pub(super) fn look_up(
+        &self,
+        facts: &Facts,
+        base: Offset,
+        offset: Offset,
+    ) -> Result<Lookup, Interrupt> {
+        let position = match self.dir.get(&name_of(base, FileKind::Index)) {
+            Some(VirtualFile::OnDisk { source, len, .. }) if *len > 0 => {
+                facts.lookup(LookupRequest {
+                    file: source.clone(),
+                    len: *len,
+                    base_offset: base,
+                    offset,
+                })?
+            }
+            Some(VirtualFile::New(content)) => {
+                let bytes = content.bytes.as_deref().unwrap_or_default();
+                OffsetIndexSearch::new(bytes, base).lookup(offset)
+            }
+            _ => Position(0),
+        };
+        Ok(Lookup { offset, position })
     }
 
     /// Takes what a scan said into the segment's summary.

@@ -21,6 +21,7 @@ enum Turn {
     EpochsOfDeletedLog,
     Segments,
     SwapIndexes,
+    Pieces,
     Renames,
     Cuts,
     Indexes,
@@ -52,6 +53,10 @@ pub(super) struct Order<'a> {
     pub(super) invalid_swaps: &'a BTreeSet<String>,
     /// The offsets that a completed swap replaces, from inclusive to exclusive.
     pub(super) swap_range: Option<(Offset, Offset)>,
+    /// Bases of segments that are split.
+    pub(super) split_bases: &'a BTreeSet<Offset>,
+    /// Bases of the pieces.
+    pub(super) pieces: &'a BTreeSet<Offset>,
     /// The first segment that a boot reads.
     pub(super) first_read: Option<Offset>,
     /// The snapshots on disk that producers were loaded from.
@@ -74,9 +79,11 @@ pub(super) fn steps(listing: &[DirEntry], dir: &VirtualDir, order: &Order<'_>) -
     let renamed: BTreeMap<&str, (&str, u64)> = dir
         .iter()
         .filter_map(|(name, file)| match file {
-            VirtualFile::OnDisk { source, len } if source != name => {
-                Some((source.as_str(), (name, *len)))
-            }
+            VirtualFile::OnDisk {
+                source,
+                start: 0,
+                len,
+            } if source != name => Some((source.as_str(), (name, *len))),
             _ => None,
         })
         .collect();
@@ -100,6 +107,16 @@ pub(super) fn steps(listing: &[DirEntry], dir: &VirtualDir, order: &Order<'_>) -
                 },
                 None => StepAction::Remove { len: *len },
             },
+            Some(VirtualFile::OnDisk {
+                source,
+                start,
+                len: part,
+            }) if *start > 0 => StepAction::CopyPart {
+                source: source.clone(),
+                start: *start,
+                len: *part,
+                replaces: Some(*len),
+            },
             // Another file takes this one's name.
             Some(VirtualFile::OnDisk { source, .. }) if source != name => {
                 StepAction::Remove { len: *len }
@@ -108,6 +125,10 @@ pub(super) fn steps(listing: &[DirEntry], dir: &VirtualDir, order: &Order<'_>) -
             Some(VirtualFile::OnDisk { len: to, .. }) => StepAction::SetLen {
                 from: *len,
                 to: *to,
+            },
+            Some(VirtualFile::Zeros(new)) => StepAction::Allocate {
+                len: *new,
+                replaces: Some(*len),
             },
             Some(VirtualFile::New(content)) if content.len == 0 => {
                 if *len == 0 {
@@ -123,15 +144,24 @@ pub(super) fn steps(listing: &[DirEntry], dir: &VirtualDir, order: &Order<'_>) -
         steps.push(step(name, action));
     }
     for (name, file) in dir.iter().filter(|(name, _)| !on_disk.contains_key(name)) {
-        if let VirtualFile::New(content) = file {
-            steps.push(step(
-                name,
-                StepAction::Write {
-                    content: content.clone(),
-                    replaces: None,
-                },
-            ));
-        }
+        let action = match file {
+            VirtualFile::New(content) => StepAction::Write {
+                content: content.clone(),
+                replaces: None,
+            },
+            VirtualFile::Zeros(len) => StepAction::Allocate {
+                len: *len,
+                replaces: None,
+            },
+            VirtualFile::OnDisk { source, start, len } if *start > 0 => StepAction::CopyPart {
+                source: source.clone(),
+                start: *start,
+                len: *len,
+                replaces: None,
+            },
+            VirtualFile::OnDisk { .. } => continue,
+        };
+        steps.push(step(name, action));
     }
     let mut steps = order.sort(steps);
     if let Some(base) = order.truncated {
@@ -180,9 +210,12 @@ fn step(name: &str, action: StepAction) -> Step {
         PartitionFile::Segment { kind, .. } => Some(kind),
         _ => None,
     };
-    let is_new = matches!(action, StepAction::Write { replaces: None, .. });
+    let is_new = is_new(&action);
     let removes = matches!(action, StepAction::Remove { .. });
     let (quarantine, reason) = match kind {
+        Some(FileKind::Log) if matches!(action, StepAction::CopyPart { .. }) => {
+            (Quarantine::Keep, "a boot splits the segment")
+        }
         Some(FileKind::Log) if removes => (Quarantine::Keep, "a boot drops this segment"),
         Some(FileKind::Log) if is_new => (Quarantine::Regenerable, "a new, empty segment"),
         Some(FileKind::Log) => (Quarantine::Keep, "a boot cuts here"),
@@ -212,6 +245,16 @@ fn step(name: &str, action: StepAction) -> Step {
         after_sync: false,
         reason: reason.to_owned(),
     }
+}
+
+/// Says whether the file is not there before.
+fn is_new(action: &StepAction) -> bool {
+    matches!(
+        action,
+        StepAction::Write { replaces: None, .. }
+            | StepAction::CopyPart { replaces: None, .. }
+            | StepAction::Allocate { replaces: None, .. }
+    )
 }
 
 /// What sorts a step: its turn, its class in that turn, its offset, its place among the files of that offset.
@@ -250,9 +293,22 @@ impl Order<'_> {
             return self.key_of_other(step);
         };
         let removes = matches!(step.action, StepAction::Remove { .. });
-        let is_new = matches!(step.action, StepAction::Write { replaces: None, .. });
-        let writes = matches!(step.action, StepAction::Write { .. });
+        let is_new = is_new(&step.action);
+        let writes = matches!(
+            step.action,
+            StepAction::Write { .. } | StepAction::Allocate { .. }
+        );
         let turn = match kind {
+            FileKind::Log if matches!(step.action, StepAction::CopyPart { .. }) => Turn::Pieces,
+            FileKind::Log if matches!(step.action, StepAction::Rename { .. }) => Turn::Renames,
+            FileKind::Index | FileKind::TimeIndex if is_new && self.pieces.contains(&offset) => {
+                Turn::Pieces
+            }
+            FileKind::Index | FileKind::TimeIndex | FileKind::TxnIndex
+                if removes && self.split_bases.contains(&offset) =>
+            {
+                Turn::Indexes
+            }
             FileKind::Snapshot if removes && self.is_swapped(offset) => Turn::Segments,
             FileKind::Snapshot if removes && self.loaded_snapshots.contains(&offset) => {
                 Turn::LoadedSnapshots
@@ -275,6 +331,8 @@ impl Order<'_> {
             _ => Turn::Indexes,
         };
         let rank = match kind {
+            // A piece whose indexes are missing would be read as soon as it is opened.
+            FileKind::Log if turn == Turn::Pieces => 5,
             FileKind::Log => 0,
             FileKind::TimeIndex => 1,
             FileKind::TxnIndex => 2,

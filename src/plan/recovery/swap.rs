@@ -3,14 +3,15 @@
 use super::Recovery;
 use super::facts::{Interrupt, refused};
 use super::finish::last_entry;
-use super::need::{Need, ScanRequest, WalkRequest};
+use super::need::{LogPart, Need, ScanRequest, WalkRequest};
 use super::state::State;
 use crate::format::file_name::{
     FileKind, PartitionFile, SWAP_SUFFIX, leading_offset, segment_file_name,
 };
 use crate::format::offset_index;
-use crate::log::{Finding, FindingCode, OffsetSearch, ScanStop, Severity};
-use crate::plan::{AskReason, Content};
+use crate::log::{Finding, FindingCode, Lookup, OffsetSearch, ScanStop, Severity};
+use crate::plan::AskReason;
+use crate::plan::virtual_dir::VirtualFile;
 use crate::terms::{Offset, Position};
 
 impl Recovery {
@@ -85,20 +86,21 @@ impl Recovery {
             (from, target) = last_entry(&bytes, base);
         } else {
             // Kafka makes it at full size when it looks for the end, and trusts its zeros afterwards.
-            let size = usize::try_from(self.inputs.config.segment_index_bytes).unwrap_or(0);
-            let zeros = vec![0; size / offset_index::ENTRY_LEN * offset_index::ENTRY_LEN];
-            state.dir.write(&index, Content::new(zeros))?;
+            let size = u64::try_from(self.inputs.config.segment_index_bytes).unwrap_or(0);
+            let entry_len = offset_index::ENTRY_LEN as u64;
+            state.dir.allocate(&index, size / entry_len * entry_len)?;
         }
-        let len = state
-            .dir
-            .get(name)
-            .map_or(0, crate::plan::virtual_dir::VirtualFile::len);
+        let len = state.dir.get(name).map_or(0, VirtualFile::len);
         let request = WalkRequest {
-            base_offset: base,
-            file: name.to_owned(),
-            len,
-            from,
-            target,
+            log: LogPart {
+                file: name.to_owned(),
+                start: 0,
+                len,
+            },
+            lookup: Lookup {
+                offset: target,
+                position: from,
+            },
             search: OffsetSearch::of(self.inputs.version),
         };
         let walked = self.facts.walk(request)?;
@@ -130,8 +132,11 @@ impl Recovery {
             .filter(|(base, _, _)| self.facts.scan(*base).is_none())
             .map(|(base, name, len)| ScanRequest {
                 base_offset: *base,
-                file: name.clone(),
-                len: *len,
+                log: LogPart {
+                    file: name.clone(),
+                    start: 0,
+                    len: *len,
+                },
                 offset_index_file: side(*base, FileKind::Index),
                 time_index_file: side(*base, FileKind::TimeIndex),
                 limits: self.inputs.config.limits(),

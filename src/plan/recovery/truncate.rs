@@ -224,13 +224,8 @@ impl Recovery {
         target: Offset,
         len: u64,
     ) -> Result<CutFound, Interrupt> {
-        let [log, index, time, txn] = [
-            FileKind::Log,
-            FileKind::Index,
-            FileKind::TimeIndex,
-            FileKind::TxnIndex,
-        ]
-        .map(|kind| name_of(base, kind));
+        let [index, time, txn] = [FileKind::Index, FileKind::TimeIndex, FileKind::TxnIndex]
+            .map(|kind| name_of(base, kind));
         let mut offsets = OffsetIndexSearch::new(&self.bytes(state, &index)?, base);
         let time_bytes = self.bytes(state, &time)?.into_owned();
         let mut times = TimeIndexSearch::new(&time_bytes, base);
@@ -249,9 +244,7 @@ impl Recovery {
             walk.finish()
         } else {
             let request = CutRequest {
-                base_offset: base,
-                file: state.source_of(&log),
-                len,
+                log: state.log_part(base),
                 from,
                 timestamps_from,
                 target,

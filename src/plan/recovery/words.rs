@@ -1,7 +1,9 @@
 //! The sentences of recovery's findings.
 
 use crate::format::file_name::FileKind;
-use crate::log::{Finding, FindingCode, ScanStop, Searched, SegmentScan, Severity, TailReport};
+use crate::log::{
+    Finding, FindingCode, Piece, ScanStop, Searched, SegmentScan, Severity, TailReport,
+};
 use crate::plan::LogConfig;
 use crate::terms::Offset;
 
@@ -158,6 +160,37 @@ pub(super) fn offsets_go_back(scan: &SegmentScan, file: &str) -> (Finding, u64, 
     .loses(bytes, records)
     .next("decide: take Kafka's way, or leave the log and fetch it from another replica");
     (finding, bytes, records)
+}
+
+/// Returns the finding for a segment that is split.
+pub(super) fn split(file: &str, pieces: &[Piece]) -> Finding {
+    let bases: Vec<String> = pieces
+        .iter()
+        .map(|piece| piece.base_offset.to_string())
+        .collect();
+    Finding::new(
+        FindingCode::OffsetOverflow,
+        Severity::Warning,
+        format!(
+            "its offsets span more than 2^31: a boot splits it into {} segments, {}",
+            pieces.len(),
+            bases.join(" and ")
+        ),
+    )
+    .file(file)
+}
+
+/// Returns the finding for a segment whose place a piece takes.
+pub(super) fn replaced_by_piece(file: &str, base: Offset, len: u64) -> Finding {
+    Finding::new(
+        FindingCode::OffsetOverflow,
+        Severity::Loss,
+        format!("a segment that is split has a piece of the same base: a boot replaces this one, {len} bytes"),
+    )
+    .file(file)
+    .offset(base)
+    .loses(len, None)
+    .next("decide: take Kafka's way, or leave the log and fetch it from another replica")
 }
 
 /// Returns the finding for a log that lies below its log start.

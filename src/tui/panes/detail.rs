@@ -284,10 +284,6 @@ fn told(
             told.push(("kafka", format!("would not load it: {cause}"), theme.danger));
             told.push(("krescue", "leaves it as it is".to_owned(), theme.text));
         }
-        Some(Verdict::NotSupportedYet { what }) => {
-            let text = format!("NOT SUPPORTED YET: {what}; it stays as it is");
-            told.push(("krescue", text, theme.warn));
-        }
         Some(Verdict::Unreadable { cause }) => {
             told.push(("krescue", format!("could not read it: {cause}"), theme.warn));
         }

@@ -313,11 +313,8 @@ fn plan_facts(state: &State, world: &World, theme: &Theme) -> Vec<Fact> {
         );
         facts.push(("undecided", text, theme.danger));
     }
-    if sum.refused + sum.unsupported + sum.unreadable > 0 {
-        let text = format!(
-            "{} REFUSED · {} NOT SUPPORTED YET · {} UNREADABLE",
-            sum.refused, sum.unsupported, sum.unreadable
-        );
+    if sum.refused + sum.unreadable > 0 {
+        let text = format!("{} REFUSED · {} UNREADABLE", sum.refused, sum.unreadable);
         facts.push(("stay", text, theme.danger));
     }
     facts.push((

@@ -259,8 +259,8 @@ fn partition(log: &(&str, usize, u64, u64, u64)) -> PartitionPlan {
             plan.log_end_offset = Some(Offset(1_201));
         }
         "orders-2" => {
-            plan.verdict = Verdict::NotSupportedYet {
-                what: "a log with .swap files".to_owned(),
+            plan.verdict = Verdict::Unreadable {
+                cause: "00000000000000000100.log at byte 4096: read: Input/output error".to_owned(),
             };
             plan.steps = vec![];
         }

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use krescue::log::{
-    CutSearch, Feed, NextOffsetWalk, ProducerReplay, SegmentParser, SegmentScanner,
+    CutSearch, Feed, NextOffsetWalk, OffsetIndexSearch, ProducerReplay, SegmentParser,
+    SegmentScanner, SplitWalk,
 };
-use krescue::plan::recovery::{Need, Recovery};
+use krescue::plan::recovery::{LogPart, Need, Recovery};
 use krescue::plan::{
     DirEntry, EntryKind, FileStamp, PartitionPlan, RecoveryInputs, Step, StepAction,
 };
@@ -47,38 +48,55 @@ impl MemoryDir {
                 Need::Scan(requests) => {
                     let request = &requests[0];
                     let mut scanner =
-                        SegmentScanner::new(request.base_offset, request.len, request.limits);
-                    feed(&mut scanner, self.bytes(&request.file));
+                        SegmentScanner::new(request.base_offset, request.log.len, request.limits);
+                    feed(&mut scanner, self.part(&request.log));
                     recovery.supply_scan(scanner.finish());
                 }
                 Need::Replay(request) => {
-                    let mut replay = ProducerReplay::new(request.from, request.to, request.len);
-                    feed(&mut replay, self.bytes(&request.file));
+                    let (log, search) = (&request.log, request.search);
+                    let mut replay = ProducerReplay::new(request.from, request.to, log.len, search);
+                    feed(&mut replay, self.part(log));
                     recovery.supply_replay(&request, replay.finish());
                 }
                 Need::Walk(request) => {
-                    let mut walk = NextOffsetWalk::new(
-                        request.from,
-                        request.len,
-                        request.target,
-                        request.search,
-                    );
-                    feed(&mut walk, self.bytes(&request.file));
+                    let mut walk =
+                        NextOffsetWalk::new(request.lookup, request.log.len, request.search);
+                    feed(&mut walk, self.part(&request.log));
                     recovery.supply_walk(&request, walk.finish());
                 }
                 Need::Cut(request) => {
                     let from = (request.from, request.timestamps_from);
                     let mut search =
-                        CutSearch::new(request.len, request.target, from, request.search);
-                    feed(&mut search, self.bytes(&request.file));
+                        CutSearch::new(request.log.len, request.target, from, request.search);
+                    feed(&mut search, self.part(&request.log));
                     recovery.supply_cut(&request, search.finish());
+                }
+                Need::Lookup(request) => {
+                    let bytes = self.files[&request.file].as_deref().unwrap();
+                    let bytes = &bytes[..usize::try_from(request.len).unwrap()];
+                    let index = OffsetIndexSearch::new(bytes, request.base_offset);
+                    recovery.supply_lookup(&request, index.lookup(request.offset));
+                }
+                Need::Split(request) => {
+                    let mut walk =
+                        SplitWalk::new(request.log.len, request.limits, request.indexing);
+                    feed(&mut walk, self.part(&request.log));
+                    recovery.supply_split(&request, walk.finish());
                 }
             }
         }
     }
 
-    fn bytes(&self, file: &str) -> &[u8] {
-        self.files[file].as_deref().unwrap()
+    fn part(&self, log: &LogPart) -> &[u8] {
+        let start = usize::try_from(log.start).unwrap();
+        let end = start + usize::try_from(log.len).unwrap();
+        let bytes = self.files[&log.file].as_deref().unwrap();
+        &bytes[start..end.min(bytes.len())]
+    }
+
+    fn put(&mut self, step: &Step, bytes: Vec<u8>, replaces: Option<u64>) {
+        let old = self.files.insert(step.file.clone(), Some(bytes)).flatten();
+        assert_eq!(old.map(|old| old.len() as u64), replaces);
     }
 
     /// Does one step.
@@ -94,9 +112,24 @@ impl MemoryDir {
                 bytes.truncate(usize::try_from(*to).unwrap());
             }
             StepAction::Write { content, replaces } => {
-                let bytes = content.bytes.as_deref().unwrap().to_vec();
-                let old = self.files.insert(step.file.clone(), Some(bytes)).flatten();
-                assert_eq!(old.map(|old| old.len() as u64), *replaces);
+                self.put(step, content.bytes.as_deref().unwrap().to_vec(), *replaces);
+            }
+            StepAction::CopyPart {
+                source,
+                start,
+                len,
+                replaces,
+            } => {
+                let part = self.part(&LogPart {
+                    file: source.clone(),
+                    start: *start,
+                    len: *len,
+                });
+                let part = part.to_vec();
+                self.put(step, part, *replaces);
+            }
+            StepAction::Allocate { len, replaces } => {
+                self.put(step, vec![0; usize::try_from(*len).unwrap()], *replaces);
             }
             StepAction::Restore { .. } | StepAction::Append { .. } => {
                 panic!("a step of an undo")

@@ -5,6 +5,7 @@ pub(crate) mod faults;
 pub(crate) mod fixture;
 pub(crate) mod golden_archive;
 pub(crate) mod memory_dir;
+pub(crate) mod memory_t4;
 pub(crate) mod namespace;
 pub(crate) mod power_cut;
 pub(crate) mod program;

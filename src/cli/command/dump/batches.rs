@@ -265,7 +265,7 @@ impl Walk<'_, '_> {
             "batch of {} bytes: its records are not looked at",
             framed.size
         );
-        self.finding("not_supported_yet", Severity::Warning, text)
+        self.finding("batch_too_long", Severity::Warning, text)
     }
 
     fn finding(

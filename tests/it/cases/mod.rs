@@ -1,0 +1,4 @@
+//! Small trees and the outcome that Kafka's own procedure has for them; each is built by the encoder of these tests.
+
+mod overflow;
+mod preallocation;
