@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::args::GlobalArgs;
 use super::{CliError, clock};
+use crate::disk::forbid_changes;
 use crate::engine::Who;
 use crate::settings::{Flags, Quarantine, SYSTEM_FILE, Settings, Sourced, check_state_dir};
 use crate::terms::Timestamp;
@@ -49,12 +50,16 @@ impl Context {
             ..flags
         };
         let settings = Settings::read(Path::new(SYSTEM_FILE), std::env::vars_os(), &flags)?;
-        Ok(Self {
+        let this = Self {
             settings,
             now: global.now.unwrap_or_else(clock::now),
             now_given: global.now.is_some(),
             host: host_name(),
-        })
+        };
+        if let Some(why) = this.forbidden() {
+            forbid_changes(&why);
+        }
+        Ok(this)
     }
 
     /// Returns the state dir.

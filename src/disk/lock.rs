@@ -10,6 +10,7 @@ use nix::libc;
 
 use super::error::{DiskAction, DiskError};
 use super::ownership::Ownership;
+use super::session::may_change;
 use super::storage::Storage;
 
 /// The lock file's name in a log dir.
@@ -71,6 +72,7 @@ impl LogDirLock {
     /// Takes a log dir's lock, or says who has it; a missing file is created with the owner of `meta.properties`.
     pub fn acquire(storage: &dyn Storage, dir: &Path) -> Result<Self, LockError> {
         let path = dir.join(LOCK_FILE);
+        may_change(DiskAction::Lock, &path)?;
         if matches!(storage.stat(&path), Err(error) if error.is_not_found()) {
             storage.write_file(&path, b"", &lock_owner(dir)?)?;
         }

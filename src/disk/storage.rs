@@ -13,6 +13,7 @@ use rustix::io::retry_on_intr;
 
 use super::error::{DiskAction, DiskError};
 use super::ownership::Ownership;
+use super::session::may_change;
 
 /// What lies behind a name; symbolic links are followed, as Java's `File` does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -187,6 +188,7 @@ impl Storage for RealStorage {
     }
 
     fn write_file(&self, path: &Path, bytes: &[u8], owner: &Ownership) -> Result<(), DiskError> {
+        may_change(DiskAction::Write, path)?;
         let mut file = OpenOptions::new()
             .write(true)
             .create(true)
@@ -202,6 +204,7 @@ impl Storage for RealStorage {
     }
 
     fn copy_range(&self, from: &Path, position: u64, len: u64, to: &Path) -> Result<(), DiskError> {
+        may_change(DiskAction::Write, to)?;
         let target = OpenOptions::new()
             .write(true)
             .create(true)
@@ -218,6 +221,7 @@ impl Storage for RealStorage {
     }
 
     fn copy_into(&self, from: &Path, piece: Piece, to: &Path) -> Result<(), DiskError> {
+        may_change(DiskAction::Write, to)?;
         let target = OpenOptions::new()
             .write(true)
             .open(to)
@@ -226,12 +230,14 @@ impl Storage for RealStorage {
     }
 
     fn set_owner(&self, path: &Path, owner: &Ownership) -> Result<(), DiskError> {
+        may_change(DiskAction::SetOwner, path)?;
         File::open(path)
             .and_then(|file| owner.apply(&file))
             .map_err(DiskError::of(DiskAction::SetOwner, path))
     }
 
     fn set_mtime(&self, path: &Path, mtime_ns: i64) -> Result<(), DiskError> {
+        may_change(DiskAction::SetTime, path)?;
         let time = rustix::fs::Timespec {
             tv_sec: mtime_ns.div_euclid(1_000_000_000),
             tv_nsec: mtime_ns.rem_euclid(1_000_000_000),
@@ -249,6 +255,7 @@ impl Storage for RealStorage {
     }
 
     fn set_len(&self, path: &Path, len: u64) -> Result<(), DiskError> {
+        may_change(DiskAction::SetLen, path)?;
         OpenOptions::new()
             .write(true)
             .open(path)
@@ -257,18 +264,22 @@ impl Storage for RealStorage {
     }
 
     fn rename(&self, from: &Path, to: &Path) -> Result<(), DiskError> {
+        may_change(DiskAction::Rename, from)?;
         std::fs::rename(from, to).map_err(DiskError::of(DiskAction::Rename, from))
     }
 
     fn link(&self, from: &Path, to: &Path) -> Result<(), DiskError> {
+        may_change(DiskAction::Link, from)?;
         std::fs::hard_link(from, to).map_err(DiskError::of(DiskAction::Link, from))
     }
 
     fn remove(&self, path: &Path) -> Result<(), DiskError> {
+        may_change(DiskAction::Remove, path)?;
         std::fs::remove_file(path).map_err(DiskError::of(DiskAction::Remove, path))
     }
 
     fn create_dir(&self, dir: &Path) -> Result<(), DiskError> {
+        may_change(DiskAction::Create, dir)?;
         std::fs::DirBuilder::new()
             .recursive(true)
             .mode(0o700)

@@ -20,6 +20,12 @@ pub enum EngineError {
         /// What the panic said.
         cause: String,
     },
+    /// This session may change nothing.
+    #[error("{why}: nothing is applied")]
+    ReadOnly {
+        /// Who forbids it.
+        why: &'static str,
+    },
     /// A hash prefix of fewer than 8 hex digits.
     #[error("\"{prefix}\" does not name a plan: give at least 8 hex digits of its hash")]
     BadPlanHash {

@@ -16,7 +16,7 @@ use super::job_spec::{JobId, JobSpec};
 use super::plan_store::PlanStore;
 use super::progress_file::read_progress;
 use super::{EngineError, JobEvent, JobOutcome, Progress};
-use crate::disk::{DiskAction, DiskError};
+use crate::disk::{DiskAction, DiskError, changes_forbidden};
 use crate::terms::Timestamp;
 
 /// The hidden subcommand that runs a job: `krescue __job ID --state-dir S`.
@@ -159,6 +159,9 @@ impl JobHandle {
 
 /// Starts a job as a process of its own: this program again, in its own session, deaf to the terminal.
 pub fn start_job(state_dir: &Path, spec: &JobSpec) -> Result<JobHandle, EngineError> {
+    if let Some(why) = changes_forbidden() {
+        return Err(EngineError::ReadOnly { why });
+    }
     let (id, dir) = JobDir::create(state_dir, spec)?;
     let child = spawn(state_dir, &id, &dir)?;
     dir.write_pid(child.id())?;

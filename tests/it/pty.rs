@@ -6,6 +6,8 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
+use crate::support::fixture::Tree;
+use crate::support::watch::Watch;
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 
 /// The longest that anything may take on a busy machine.
@@ -191,6 +193,26 @@ fn a_person_recovers_the_demo_and_sees_a_clean_boot() {
     assert!(terminal.end());
     let left: Vec<_> = std::fs::read_dir(temp.path()).unwrap().collect();
     assert!(left.is_empty(), "the demo leaves nothing behind: {left:?}");
+}
+
+#[test]
+fn a_read_only_dashboard_plans_and_opens_nothing_for_writing() {
+    let tree = Tree::t4_unflushed();
+    tree.edit(&tree.t0(3000, "log"), |bytes| bytes.truncate(1000));
+    let dir = tree.path("d1");
+    let watch = Watch::over(&dir);
+    let state = tree.path("state");
+    let words = ["--read-only", "--state-dir", state.to_str().unwrap()];
+    let words = [&words[..], &["--log-dirs", dir.to_str().unwrap()]].concat();
+    let mut terminal = Terminal::krescue(&words, &tree.path("."), (120, 32));
+    terminal.see("down, unclean: a boot reads");
+    terminal.type_keys(":recover\r");
+    terminal.see("class B");
+    terminal.type_keys(":arm\r");
+    terminal.see("this session is read-only");
+    terminal.type_keys(":q\r");
+    assert!(terminal.end());
+    assert_eq!(watch.changes(), Vec::<String>::new());
 }
 
 /// Waits until the first job of a state dir has begun, and halts it where it is.

@@ -7,6 +7,7 @@ mod looking;
 mod refusals;
 mod shapes;
 mod undoing;
+mod untouched;
 mod usage;
 mod watch;
 

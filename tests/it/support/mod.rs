@@ -11,3 +11,4 @@ pub(crate) mod power_cut;
 pub(crate) mod program;
 pub(crate) mod random;
 pub(crate) mod storage;
+pub(crate) mod watch;
