@@ -16,7 +16,6 @@ mod signals;
 pub mod target;
 mod value;
 
-#[cfg(feature = "tui")]
 pub use context::Context;
 pub use exit::{CliError, Exit};
 pub use look::{BesideBroker, Look};
