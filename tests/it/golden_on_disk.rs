@@ -44,7 +44,7 @@ pub(crate) fn write(dir: &MemoryDir, files: &Files, name: &str, log_dir: &Path) 
     }
 }
 
-fn topic_of(dir_name: &str) -> &str {
+pub(crate) fn topic_of(dir_name: &str) -> &str {
     dir_name.rsplit_once('-').unwrap().0
 }
 
