@@ -10,8 +10,9 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 use super::help;
 use super::value::{HashPrefix, parse_hash, parse_partition, parse_time};
+use crate::plan::TruncationTarget;
 use crate::settings::{Quarantine, parse_rate, parse_size};
-use crate::terms::{KafkaVersion, Timestamp, TopicPartition};
+use crate::terms::{KafkaVersion, LeaderEpoch, Offset, Timestamp, TopicPartition};
 
 /// Recovery and storage console for Kafka broker hosts
 #[derive(Debug, Parser)]
@@ -88,6 +89,9 @@ pub enum Command {
     /// Plan what a boot would do, and more carefully; --apply does it
     #[command(after_help = help::EXIT_CODES, after_long_help = help::CONTRACT)]
     Recover(RecoverArgs),
+    /// Plan Kafka's truncation of one log; --apply does it
+    #[command(after_help = help::EXIT_CODES, after_long_help = help::CONTRACT)]
+    Truncate(TruncateArgs),
     /// Decode a file of a log dir: segment, index, snapshot, checkpoint
     Dump(DumpArgs),
     /// Say in what state the broker's log dirs are, from names, sizes and checkpoints
@@ -225,6 +229,70 @@ pub struct RecoverArgs {
     pub like_kafka: bool,
 }
 
+/// Where a truncated log is to end.
+#[derive(Debug, Clone, ClapArgs)]
+#[group(required = true, multiple = false)]
+#[expect(clippy::struct_excessive_bools, reason = "a flag each, as typed")]
+pub struct TargetArgs {
+    /// At this offset: what has it or a higher one goes, batches as a whole
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(0..))]
+    pub to_offset: Option<i64>,
+    /// At the checkpointed high watermark, which is up to 5 s old
+    #[arg(long)]
+    pub to_high_watermark: bool,
+    /// At the first open transaction below the high watermark, else there
+    #[arg(long)]
+    pub to_last_stable: bool,
+    /// Where this leader epoch ends, by the log's own epochs
+    #[arg(long, value_name = "E", value_parser = clap::value_parser!(i32).range(0..))]
+    pub to_epoch: Option<i32>,
+}
+
+impl TargetArgs {
+    /// Returns the target.
+    pub fn target(&self) -> TruncationTarget {
+        match (self.to_offset, self.to_epoch) {
+            (Some(offset), _) => TruncationTarget::Offset(Offset(offset)),
+            (None, Some(epoch)) => TruncationTarget::Epoch(LeaderEpoch(epoch)),
+            (None, None) if self.to_high_watermark => TruncationTarget::HighWatermark,
+            (None, None) => TruncationTarget::LastStable,
+        }
+    }
+
+    /// Returns the words that say the same.
+    pub fn words(&self) -> String {
+        match self.target() {
+            TruncationTarget::Offset(offset) => format!("--to-offset {offset}"),
+            TruncationTarget::Epoch(epoch) => format!("--to-epoch {epoch}"),
+            TruncationTarget::HighWatermark => "--to-high-watermark".to_owned(),
+            TruncationTarget::LastStable => "--to-last-stable".to_owned(),
+        }
+    }
+}
+
+/// Arguments of `truncate`.
+#[derive(Debug, ClapArgs)]
+pub struct TruncateArgs {
+    /// The partition: TOPIC-N
+    #[arg(value_name = "TP", value_parser = parse_partition)]
+    pub partition: TopicPartition,
+    /// Where it is to end.
+    #[command(flatten)]
+    pub target: TargetArgs,
+    /// Print JSON lines
+    #[arg(long)]
+    pub json: bool,
+    /// What is done with the plan
+    #[command(flatten)]
+    pub answers: Answers,
+    /// What its log dir is handed over as [default: clean where it was stopped cleanly, else verify]
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub hand_over: Option<HandOverArg>,
+    /// Where cut bytes are copied to, or "none" [default: STATE/quarantine]
+    #[arg(long, value_name = "DIR|none")]
+    pub quarantine: Option<Quarantine>,
+}
+
 /// Arguments of `dump`.
 #[expect(clippy::struct_excessive_bools, reason = "a flag each, as typed")]
 #[derive(Debug, ClapArgs)]
@@ -330,6 +398,16 @@ mod tests {
             &["scan", "--structure", "--read-batches"],
             &["scan", "--threads", "0"],
             &["truncate", "orders-7"],
+            &["truncate", "orders-7", "--to-offset", "-1"],
+            &[
+                "truncate",
+                "orders-7",
+                "--to-offset",
+                "1",
+                "--to-epoch",
+                "1",
+            ],
+            &["truncate", "orders", "--to-last-stable"],
         ] {
             let error = parse(words).unwrap_err();
             assert_eq!(error.exit_code(), 2, "{words:?}");
@@ -364,6 +442,30 @@ mod tests {
         assert_eq!(recover.hand_over, Some(HandOverArg::None));
         assert_eq!(recover.quarantine, Some(Quarantine::None));
         assert_eq!(args.global.now, Some(Timestamp(1_700_000_000_000)));
+    }
+
+    #[test]
+    fn a_truncation_says_where_in_one_way() {
+        for (words, target) in [
+            (
+                &["--to-offset", "5"][..],
+                TruncationTarget::Offset(Offset(5)),
+            ),
+            (
+                &["--to-epoch", "3"],
+                TruncationTarget::Epoch(LeaderEpoch(3)),
+            ),
+            (&["--to-high-watermark"], TruncationTarget::HighWatermark),
+            (&["--to-last-stable"], TruncationTarget::LastStable),
+        ] {
+            let all = [&["truncate", "a-b-0"], words].concat();
+            let Some(Command::Truncate(truncate)) = parse(&all).unwrap().command else {
+                panic!("not truncate")
+            };
+            assert_eq!(truncate.target.target(), target);
+            assert_eq!(truncate.target.words(), words.join(" "));
+            assert_eq!(truncate.partition.to_string(), "a-b-0");
+        }
     }
 
     #[test]

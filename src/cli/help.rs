@@ -30,8 +30,9 @@ JSON lines (--json)
   log_dir    dir state (clean, unclean) hand_over removes_marker logs segments
              bytes scan_bytes
   partition  dir dir_name topic partition verdict (nothing, recover,
-             take_back, ask, refused, unreadable, skipped) cause applied
-             log_start_offset log_end_offset (once the plan is carried out)
+             truncate, take_back, ask, refused, unreadable, skipped) cause
+             applied log_start_offset log_end_offset (once the plan is
+             carried out)
              recovery_point high_watermark segments bytes scan_bytes
              lost_bytes lost_records lost_segments steps
   segment    dir dir_name topic partition base_offset next_offset bytes

@@ -12,6 +12,7 @@ use super::target::{
 use super::{CliError, Context};
 use crate::engine::{Beside, MadePlan, PlanSpec, Reading, interrupted_clock, start_plan};
 use crate::log::{Finding, FindingCode, Severity};
+use crate::plan::ReplicaEvidence;
 use crate::settings::{SettingsError, check_log_dirs};
 use crate::terms::{Timestamp, TopicPartition};
 
@@ -149,6 +150,19 @@ impl Look {
             },
         };
         spec
+    }
+
+    /// Returns who else has a partition, by the metadata of this host; `None` if that does not say.
+    pub fn replicas(&self, partition: &TopicPartition) -> Option<ReplicaEvidence> {
+        let image = self.topics.image.as_ref()?;
+        let of_partition = image.partition(partition)?;
+        let configured = self.candidate.broker.node_id.as_ref().map(|id| id.value);
+        Some(ReplicaEvidence {
+            broker: configured.or(self.identity.node_id),
+            isr: of_partition.isr.clone(),
+            leader: of_partition.leader,
+            as_of: image.timestamp,
+        })
     }
 
     /// Returns the first line of a report.

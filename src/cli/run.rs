@@ -52,6 +52,7 @@ fn prints_lines(command: &Command) -> bool {
         Command::Scan(args) => args.json,
         Command::Recover(args) => args.json,
         Command::Watch(args) => args.json,
+        Command::Truncate(args) => args.json,
         Command::Undo(args) => args.json,
         _ => false,
     }
@@ -75,6 +76,13 @@ fn dispatch(args: Args, out: &mut dyn Write) -> Result<Exit, CliError> {
                 ..Flags::default()
             };
             command::recover(&context(flags)?, &args, out)
+        }
+        Some(Command::Truncate(args)) => {
+            let flags = Flags {
+                quarantine: args.quarantine.clone(),
+                ..Flags::default()
+            };
+            command::truncate(&context(flags)?, &args, out)
         }
         Some(Command::Undo(args)) => command::undo(&context(Flags::default())?, &args, out),
         Some(Command::Dump(args)) => {

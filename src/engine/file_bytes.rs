@@ -131,7 +131,7 @@ mod tests {
         assert!(same(100, 999_900));
         assert!(!same(101, 999_000));
         assert!(!same(100, 999_901), "one of them ends before");
-        let hash = hash_range(&RealStorage, &b, 10, 4910).unwrap();
+        let hash = hash_range(&RealStorage, &b, 10, 4900).unwrap();
         assert_eq!(hash, hex(&Sha256::digest([7; 4890])));
     }
 }

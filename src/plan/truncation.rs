@@ -79,9 +79,10 @@ impl ReplicaEvidence {
             .map_or_else(|| "none".to_owned(), |id| id.to_string());
         Finding::new(
             FindingCode::OtherReplicas,
-            Severity::Routine,
+            Severity::Warning,
             format!(
-                "in sync {source}: broker {}, leader {leader}",
+                "in sync {source}: broker {}, leader {leader}; if this broker leads again before it has caught up, they are \
+                 cut as well",
                 others.join(", ")
             ),
         )

@@ -25,5 +25,6 @@ mod pty;
 mod recovery;
 mod server_log;
 mod support;
+mod truncation;
 mod undo;
 mod volumes;

@@ -13,6 +13,7 @@ mod preconditions;
 mod recover;
 mod scan;
 mod status;
+mod truncate;
 mod undo;
 mod watch;
 
@@ -26,5 +27,6 @@ pub(super) use jobs::{job, jobs, stop};
 pub(super) use recover::recover;
 pub(super) use scan::scan;
 pub(super) use status::status;
+pub(super) use truncate::truncate;
 pub(super) use undo::undo;
 pub(super) use watch::watch;

@@ -9,7 +9,7 @@ use crate::cli::look::{self, BesideBroker, Look};
 use crate::cli::target::Presence;
 use crate::cli::{CliError, Context, Exit};
 use crate::engine::{LikeKafka, PlanSpec, PlanStore, Reading};
-use crate::plan::HandOver;
+use crate::plan::{HandOver, PlanAct};
 
 /// Runs `recover`.
 pub(in crate::cli) fn recover(
@@ -35,6 +35,12 @@ pub(in crate::cli) fn recover(
     };
     if let Some(hash) = answers.stored() {
         let stored = PlanStore::new(&context.state_dir()?.value).find(&hash.0)?;
+        if stored.plan.act == PlanAct::Truncate {
+            return Err(
+                CliError::usage(format!("{} is the plan of a truncation", hash.0))
+                    .hint("krescue truncate carries it out, or krescue undo what takes it back."),
+            );
+        }
         return run.apply_stored(&stored);
     }
     let look = Look::open(context, BesideBroker::StructureOnly)?;

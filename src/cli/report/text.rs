@@ -294,19 +294,22 @@ fn verdict(verdict: &Verdict, reached: Reached) -> String {
 
 /// Returns steps as counts, cuts first.
 fn steps(steps: &[Step]) -> String {
-    let mut parts = Vec::new();
+    // A truncation cuts one file twice.
+    let mut cuts: Vec<(&str, u64, u64)> = Vec::new();
     for step in steps {
         if let StepAction::SetLen { from, to } = step.action
             && step.file.strip_suffix(".log").is_some()
         {
-            parts.push(format!(
-                "cut {} from {} to {} bytes",
-                step.file,
-                count(from),
-                count(to)
-            ));
+            match cuts.iter_mut().find(|(file, ..)| *file == step.file) {
+                Some((_, _, last)) => *last = to,
+                None => cuts.push((&step.file, from, to)),
+            }
         }
     }
+    let cut = |(file, from, to): (&str, u64, u64)| {
+        format!("cut {file} from {} to {} bytes", count(from), count(to))
+    };
+    let mut parts: Vec<String> = cuts.into_iter().map(cut).collect();
     let number =
         |is: fn(&StepAction) -> bool| steps.iter().filter(|step| is(&step.action)).count() as u64;
     for (files, verb) in [

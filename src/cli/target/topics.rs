@@ -24,6 +24,8 @@ pub struct TopicSettings {
     by_topic: BTreeMap<String, LogConfig>,
     /// The broker's defaults.
     default: LogConfig,
+    /// The metadata of this host, where it was read.
+    pub image: Option<Arc<MetadataImage>>,
     /// The level of the feature `metadata.version`.
     pub metadata_version: Option<i16>,
     /// What was seen, for the report.
@@ -95,12 +97,13 @@ pub fn topic_settings(
             topics.add(topic, &overrides);
         }
     }
+    topics.image = image.map(|(image, _)| Arc::new(image));
     if let Some(file) = &settings.topic_config {
         topics.source = file.value.display().to_string();
         for (topic, overrides) in read_topic_config(&file.value)? {
             topics.add(&topic, &overrides);
         }
-    } else if image.is_none() && may_read {
+    } else if topics.image.is_none() && may_read {
         "the broker's defaults".clone_into(&mut topics.source);
         topics.findings.push(
             Finding::new(

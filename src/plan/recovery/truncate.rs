@@ -44,9 +44,9 @@ impl Recovery {
                 FindingCode::NoEffect,
                 Severity::Routine,
                 format!(
-                    "{} is {target}, and the log ends at {}: nothing is truncated",
-                    inputs.target.words(),
-                    ends.log_end
+                    "the log ends at {}, not beyond {}: nothing is truncated",
+                    ends.log_end,
+                    named(inputs.target, target)
                 ),
             ));
             return Ok(());
@@ -309,14 +309,19 @@ fn below_log_start(asked: TruncationTarget, target: Offset, state: &State, ends:
     } else {
         "Kafka would delete every segment and begin an empty log there"
     };
-    let what = match asked {
-        TruncationTarget::Offset(_) => format!("offset {target}"),
-        asked => format!("{}, {target},", asked.words()),
-    };
     format!(
-        "{what} lies below the log start {}: {effect}",
+        "{} lies below the log start {}: {effect}",
+        named(asked, target),
         ends.log_start
     )
+}
+
+/// Returns a target with the offset that it stands for.
+fn named(asked: TruncationTarget, target: Offset) -> String {
+    match asked {
+        TruncationTarget::Offset(_) => asked.words(),
+        asked => format!("{} ({target})", asked.words()),
+    }
 }
 
 /// Returns the finding that says what goes.
@@ -332,8 +337,8 @@ fn truncated(truncation: &Truncation, state: &State) -> Finding {
         FindingCode::Truncated,
         Severity::Loss,
         format!(
-            "truncated to {}: the log ends at {end} instead of {}, {offsets} offsets less{mark}",
-            truncation.asked.words(),
+            "a truncation to {} ends the log at {end} instead of {}, {offsets} offsets less{mark}",
+            named(truncation.asked, truncation.offset),
             truncation.end_before
         ),
     )

@@ -6,6 +6,7 @@ mod confirm;
 mod looking;
 mod refusals;
 mod shapes;
+mod truncating;
 mod undoing;
 mod untouched;
 mod usage;

@@ -45,7 +45,6 @@ fn later_work_is_not_shown() {
     let tree = Tree::t4();
     let help = run(&tree.path("."), &["-h"]).exits(0).out;
     for word in [
-        "truncate",
         "segments",
         "retention",
         "volumes",
@@ -73,6 +72,10 @@ fn help_tells_the_contract() {
         "cli-help-recover",
         &run(&home, &["recover", "-h"]).exits(0).out,
     );
+    super::assert_snapshot(
+        "cli-help-truncate",
+        &run(&home, &["truncate", "-h"]).exits(0).out,
+    );
 }
 
 #[test]
@@ -84,7 +87,9 @@ fn completions_and_manual_name_every_command() {
         assert!(script.contains("recover"), "{shell}");
     }
     let manual = run(&home, &["man"]).exits(0).out;
-    for command in ["scan", "recover", "dump", "status", "jobs", "stop", "demo"] {
+    for command in [
+        "scan", "recover", "truncate", "dump", "status", "jobs", "stop", "demo",
+    ] {
         assert!(manual.contains(command), "{command}");
     }
     assert!(!manual.contains("__job"));
