@@ -35,20 +35,16 @@ impl ProcessLife {
         (!matches!(state, "Z" | "X")).then_some(Self { pid, started })
     }
 
-    /// Says whether a line that its log dates at `time` can be its own: not from before it began, by this host's time
-    /// zone. Where the beginning cannot be told any line can be.
-    pub fn may_have_written(&self, time: LineTime) -> bool {
-        let began = boot_time(&fs::read_to_string("/proc/stat").unwrap_or_default());
-        let Some(host_began) = began else {
+    /// Says whether a line that its log dates at `time`, on a clock that is `zone_ms` ahead of UTC, can be its own: not
+    /// from before it began. Where the beginning cannot be told any line can be.
+    pub fn may_have_written(&self, time: LineTime, zone_ms: i64) -> bool {
+        let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
+        let Some(host_began) = boot_time(&stat) else {
             return true;
         };
         let ticks = rustix::param::clock_ticks_per_second().max(1);
-        let seconds = host_began + i64::try_from(self.started / ticks).unwrap_or(0);
-        let Ok(began) = jiff::Timestamp::from_second(seconds) else {
-            return true;
-        };
-        let offset = jiff::tz::TimeZone::system().to_offset(began).seconds();
-        time.0 >= (seconds + i64::from(offset) - CLOCK_SLACK_S) * 1000
+        let began = host_began + i64::try_from(self.started / ticks).unwrap_or(0);
+        time.0 - zone_ms >= (began - CLOCK_SLACK_S) * 1000
     }
 
     /// Says whether it goes on.

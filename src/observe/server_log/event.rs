@@ -4,6 +4,9 @@ use crate::terms::{Offset, Position, TopicPartition};
 
 use super::line::{Level, LogLine};
 
+/// The bytes that are kept of an error's text.
+const TEXT_CAP: usize = 2048;
+
 /// A log that a boot has loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadedLog {
@@ -203,7 +206,7 @@ impl BootEvent {
         let class = line.split([':', ' ']).next()?;
         let is_class = class.contains('.') && !class.contains(['/', '\t', '(']);
         let fails = class.ends_with("Exception") || class.ends_with("Error");
-        (is_class && fails).then(|| line.trim_end())
+        (is_class && fails).then(|| capped(line.trim_end()))
     }
 
     /// Returns what `line` says of a boot; `None` for the many lines that say nothing.
@@ -217,8 +220,17 @@ impl BootEvent {
         };
         known.or_else(|| {
             let tells = line.level >= Level::Error && !is_noise(line.logger);
-            tells.then(|| Self::Error(message.to_owned()))
+            tells.then(|| Self::Error(capped(message).to_owned()))
         })
+    }
+}
+
+/// Returns the beginning of a text that may be a whole request.
+fn capped(text: &str) -> &str {
+    let end = (0..=TEXT_CAP).rfind(|end| text.is_char_boundary(*end));
+    match end {
+        Some(end) if text.len() > TEXT_CAP => text.get(..end).unwrap_or(text),
+        _ => text,
     }
 }
 

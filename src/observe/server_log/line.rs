@@ -15,6 +15,8 @@ use jiff::civil::{Date, DateTime};
 
 /// How far into a line its time may begin: the journal and container runtimes put their own words before it.
 const PREFIX_CAP: usize = 200;
+/// A quarter of an hour.
+const QUARTER_MS: i64 = 15 * 60 * 1000;
 /// The bytes of `2026-11-30 07:51:11,146`.
 const TIME_LEN: usize = 23;
 
@@ -92,6 +94,14 @@ impl LineTime {
         }
         let seconds = ((days * 24 + hours) * 60 + minutes) * 60 + seconds;
         Some(Self(seconds * 1000 + number(20, 23)?))
+    }
+}
+
+impl LineTime {
+    /// Returns how far the clock of a log is ahead of UTC, in ms: its last line was written when its file was, and zones
+    /// lie a quarter of an hour apart.
+    pub fn zone_of(last: Self, written_at: i64) -> i64 {
+        (last.0 - written_at + QUARTER_MS / 2).div_euclid(QUARTER_MS) * QUARTER_MS
     }
 }
 
@@ -252,6 +262,21 @@ mod tests {
         ] {
             assert_eq!(LogLine::parse(line), None, "{line}");
         }
+    }
+
+    #[test]
+    fn a_log_s_zone_shows_in_its_file() {
+        let last = LineTime::parse("2026-11-30 07:51:11,146").unwrap();
+        let utc = 1_796_025_071_146;
+        for (hours, quarters) in [(0, 0), (2, 8), (-5, -20)] {
+            let written = utc - hours * 3_600_000 + 2_500;
+            assert_eq!(LineTime::zone_of(last, written), quarters * QUARTER_MS);
+        }
+        // Kathmandu.
+        assert_eq!(
+            LineTime::zone_of(last, utc - 23 * QUARTER_MS - 10),
+            23 * QUARTER_MS
+        );
     }
 
     #[test]

@@ -69,6 +69,11 @@ impl LogReader {
         self.cut_lines
     }
 
+    /// Returns the time of the last line that has one.
+    pub fn last_time(&self) -> Option<LineTime> {
+        self.last
+    }
+
     /// Says whether lines came and none had a time and a level: another program's log, or an unknown layout.
     pub fn is_foreign(&self) -> bool {
         self.lines > 0 && self.last.is_none() && self.unknown == self.lines
@@ -98,11 +103,7 @@ impl LogReader {
             return;
         };
         let event = BootEvent::parse(&parsed);
-        // Lines that say nothing are the most: their time is not needed but once.
         self.wants_cause = event.is_some();
-        if event.is_none() && self.last.is_some() {
-            return;
-        }
         let Some(time) = LineTime::parse(parsed.time) else {
             self.unknown += 1;
             return;

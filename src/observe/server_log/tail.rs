@@ -38,6 +38,12 @@ impl Tail {
         Ok(())
     }
 
+    /// Returns when the file was last written, in ms since 1970.
+    pub fn written_at(&self) -> io::Result<i64> {
+        let meta = self.file.metadata()?;
+        Ok(meta.mtime() * 1000 + meta.mtime_nsec() / 1_000_000)
+    }
+
     /// Goes to the new file, if another lies at the path or this one was cut.
     fn turn(&mut self) -> io::Result<()> {
         let here = self.file.metadata()?;

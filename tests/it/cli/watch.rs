@@ -92,13 +92,31 @@ fn what_is_no_broker_s_log_is_said_to_be_none() {
     let tmp = tempfile::tempdir().unwrap();
     fs::write(tmp.path().join("x"), "Dear diary,\n\nno.\n").unwrap();
     let ran = run(tmp.path(), &["watch", "--log", "x"]);
-    assert_eq!(ran.exit, 1);
+    assert_eq!(ran.exit, 2, "1 would say that the broker died");
     assert!(ran.err.contains("no broker's log"), "{}", ran.err);
     let ran = run(tmp.path(), &["watch", "--log", "missing"]);
-    assert_eq!(ran.exit, 1);
+    assert_eq!(ran.exit, 2);
     assert!(
         ran.err.contains("missing") && ran.err.contains("next:"),
         "{}",
         ran.err
     );
+}
+
+#[test]
+fn each_boot_in_a_log_tells_its_own_losses() {
+    let tmp = tempfile::tempdir().unwrap();
+    let log = [
+        logs()["4.4.0-fatal-duplicate-partition.log"].as_slice(),
+        logs()["4.4.0-corrupt-boot.log"].as_slice(),
+    ];
+    fs::write(tmp.path().join("server.log"), log.concat()).unwrap();
+    let ran = run(tmp.path(), &["watch", "--log", "server.log"]).exits(3);
+    let losses = ran
+        .out
+        .lines()
+        .filter(|line| line.starts_with("LOSS"))
+        .count();
+    assert_eq!(losses, 3, "{}", ran.out);
+    assert!(ran.out.contains("3 losses are told above"));
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::cli::look::{self, BesideBroker, Look};
+use crate::cli::target::Presence;
 use crate::cli::{CliError, Context};
 use crate::engine::Reading;
 use crate::observe::{LogBytes, ProcessLife, recovery_reads};
@@ -18,8 +19,8 @@ pub(super) struct Broker {
     pub(super) life: Option<ProcessLife>,
     /// The log dirs as the broker names them, and what its boot reads there.
     pub(super) logs: Vec<LogBytes>,
-    /// Why the process' counters cannot be seen.
-    pub(super) hidden: Option<String>,
+    /// Whether it has locked a log dir: then its log is open, if it has one.
+    pub(super) locks: bool,
 }
 
 impl Broker {
@@ -33,7 +34,7 @@ impl Broker {
         Ok(Self {
             life: pid.and_then(|pid| ProcessLife::of(Path::new(PROC), pid)),
             logs: logs(&plan),
-            hidden: None,
+            locks: matches!(&look.presence, Presence::Running { locked, .. } if !locked.is_empty()),
         })
     }
 
@@ -43,15 +44,8 @@ impl Broker {
     }
 
     /// Returns what the recovery threads have read, if they may be seen.
-    pub(super) fn reads(&mut self) -> Option<u64> {
-        let life = self.life?;
-        match recovery_reads(Path::new(PROC), life.pid) {
-            Ok(reads) => reads,
-            Err(error) => {
-                self.hidden.get_or_insert_with(|| error.to_string());
-                None
-            }
-        }
+    pub(super) fn reads(&self) -> Option<u64> {
+        recovery_reads(Path::new(PROC), self.life?.pid).ok()?
     }
 
     /// Returns the file that the process logs to.
@@ -60,7 +54,7 @@ impl Broker {
             return Ok(None);
         };
         crate::observe::log_file_of(Path::new(PROC), life.pid).map_err(|error| {
-            CliError::failed(format!("cannot see where process {} logs to", life.pid))
+            CliError::usage(format!("cannot see where process {} logs to", life.pid))
                 .because(&error)
                 .hint(
                     "Run krescue as the broker's user or as root, or name its log with --log FILE.",

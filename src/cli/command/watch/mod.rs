@@ -4,7 +4,7 @@ mod broker;
 mod source;
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use broker::Broker;
@@ -16,7 +16,7 @@ use crate::cli::args::WatchArgs;
 use crate::cli::report::{BootEndLine, BootFindingLine, BootLine, JsonReport, Line, time};
 use crate::cli::{CliError, Context, Exit, clock};
 use crate::log::Severity;
-use crate::observe::server_log::{Boot, BootEnd, BootPhase, BootTrouble, Boots};
+use crate::observe::server_log::{Boot, BootEnd, BootPhase, BootTrouble, Boots, LineTime};
 use crate::observe::{BootMeter, BootProgress};
 use crate::terms::Timestamp;
 
@@ -36,7 +36,7 @@ pub(in crate::cli) fn watch(
     let mut report = Report {
         out,
         json: args.json,
-        told: 0,
+        told: (None, 0),
     };
     let named = args.log.as_deref();
     let (broker, source) = match named {
@@ -44,12 +44,7 @@ pub(in crate::cli) fn watch(
         // A log file may be of another host: then it alone is what there is.
         Some(path) => (Broker::find(context).ok(), Source::file(path)?),
         None => {
-            let broker = wait_for_process(context, &mut report)?;
-            let file = broker.log_file()?.ok_or_else(|| {
-                CliError::failed("the broker logs to no file that can be read here").hint(
-                    "Pipe its log in: journalctl -fu UNIT | krescue watch --log -, or kubectl logs -f POD | …",
-                )
-            })?;
+            let (broker, file) = wait_for_log(context, &mut report)?;
             (Some(broker), Source::file(&file)?)
         }
     };
@@ -58,21 +53,29 @@ pub(in crate::cli) fn watch(
         meter: broker
             .as_ref()
             .map(|broker| BootMeter::new(broker.logs.clone())),
-        broker,
-        source,
-        boots: Boots::default(),
+        sight: Sight {
+            broker,
+            source,
+            boots: Boots::default(),
+        },
         report,
     }
     .run()
 }
 
-/// Waits until the broker's process is there.
-fn wait_for_process(context: &Context, report: &mut Report<'_>) -> Result<Broker, CliError> {
+/// Waits until the broker's process is there and has opened its log, which a young one has not.
+fn wait_for_log(context: &Context, report: &mut Report<'_>) -> Result<(Broker, PathBuf), CliError> {
     let mut said = false;
     loop {
         let broker = Broker::find(context)?;
         if broker.lives() {
-            return Ok(broker);
+            if let Some(file) = broker.log_file()? {
+                return Ok((broker, file));
+            }
+            if broker.locks {
+                return Err(CliError::usage("the broker logs to no file that can be read here")
+                    .hint("Pipe its log in: journalctl -fu UNIT | krescue watch --log -, or kubectl logs -f POD | …"));
+            }
         }
         if !said {
             report.note("waiting for the broker to start")?;
@@ -82,11 +85,40 @@ fn wait_for_process(context: &Context, report: &mut Report<'_>) -> Result<Broker
     }
 }
 
-struct Watch<'a> {
+/// What is seen of the broker.
+struct Sight {
     broker: Option<Broker>,
-    meter: Option<BootMeter>,
     source: Source,
     boots: Boots,
+}
+
+impl Sight {
+    /// Returns the boot that is watched: the newest of the log, unless it is one from before the process.
+    fn boot(&self) -> Option<&Boot> {
+        let boot = self.boots.last()?;
+        let life = self.broker.as_ref().and_then(|broker| broker.life);
+        match (life, boot.began, self.source.zone_ms()) {
+            (Some(life), Some(began), Some(zone)) => {
+                life.may_have_written(began, zone).then_some(boot)
+            }
+            _ => Some(boot),
+        }
+    }
+
+    /// Returns how the boot ended, once all that was said of it is read; `lives` was seen before that.
+    fn end(&mut self, lives: Option<bool>) -> Option<BootEnd> {
+        let gone = lives == Some(false) || (lives.is_none() && self.source.is_at_end());
+        if gone {
+            self.source.finish(&mut self.boots);
+        }
+        let told = self.boot().and_then(|boot| boot.end.clone());
+        told.or_else(|| gone.then_some(BootEnd::Killed))
+    }
+}
+
+struct Watch<'a> {
+    sight: Sight,
+    meter: Option<BootMeter>,
     report: Report<'a>,
 }
 
@@ -95,12 +127,12 @@ impl Watch<'_> {
         let mut last: Option<Instant> = None;
         loop {
             // Seen before the log is read to its end: what a process says last is read after it.
-            let lives = self.broker.as_ref().map(Broker::lives);
-            let more = self.source.take(&mut self.boots, TICK)?;
+            let lives = self.sight.broker.as_ref().map(Broker::lives);
+            let more = self.sight.source.take(&mut self.sight.boots, TICK)?;
             if more {
                 continue;
             }
-            let end = self.end(lives);
+            let end = self.sight.end(lives);
             if last.is_none_or(|last| last.elapsed() >= LINE) || end.is_some() {
                 last = Some(Instant::now());
                 self.line()?;
@@ -111,46 +143,25 @@ impl Watch<'_> {
         }
     }
 
-    /// Returns the boot that is watched: the newest of the log, unless it is one from before the process.
-    fn boot(&self) -> Option<&Boot> {
-        let boot = self.boots.last()?;
-        let life = self.broker.as_ref().and_then(|broker| broker.life);
-        match (life, boot.began) {
-            (Some(life), Some(began)) => life.may_have_written(began).then_some(boot),
-            _ => Some(boot),
-        }
-    }
-
-    /// Returns how the boot ended, once all that was said of it is read.
-    fn end(&mut self, lives: Option<bool>) -> Option<BootEnd> {
-        let gone = lives == Some(false) || (lives.is_none() && self.source.is_at_end());
-        if gone {
-            self.source.finish(&mut self.boots);
-        }
-        let told = self.boot().and_then(|boot| boot.end.clone());
-        told.or_else(|| gone.then_some(BootEnd::Killed))
-    }
-
     fn line(&mut self) -> Result<(), CliError> {
-        let reads = self.broker.as_mut().and_then(Broker::reads);
+        let reads = self.sight.broker.as_ref().and_then(Broker::reads);
         let now = clock::now();
-        let Some(boot) = self.boot().cloned() else {
+        let Some(boot) = self.sight.boot() else {
             return self.report.waiting();
         };
-        let progress = self
-            .meter
-            .as_mut()
-            .map(|meter| meter.measure(&boot, reads, now.0));
-        self.report.troubles(&boot)?;
-        self.report.progress(&boot, progress, now)
+        let meter = self.meter.as_mut();
+        let progress = meter.map(|meter| meter.measure(boot, reads, now.0));
+        self.report.troubles(boot)?;
+        self.report.progress(boot, progress, now)
     }
 
     fn finish(mut self, end: &BootEnd) -> Result<Exit, CliError> {
-        if self.source.is_foreign() {
-            return Err(CliError::failed("this is no broker's log: no line has a time and a level")
+        if self.sight.source.is_foreign() {
+            return Err(CliError::usage("this is no broker's log: no line has a time and a level")
                 .hint("Name the broker's log with --log FILE; krescue reads Kafka's own layouts and the journal's."));
         }
-        let lost = self.boot().map_or(0, |boot| boot.losses().count() as u64);
+        let boot = self.sight.boot();
+        let lost = boot.map_or(0, |boot| boot.losses().count() as u64);
         let exit = match end {
             BootEnd::Up if lost == 0 => Exit::Ok,
             BootEnd::Up => Exit::Findings,
@@ -165,8 +176,8 @@ impl Watch<'_> {
 struct Report<'a> {
     out: &'a mut dyn Write,
     json: bool,
-    /// Troubles of the present boot that were told.
-    told: usize,
+    /// When the boot began whose troubles are told, and how many were.
+    told: (Option<LineTime>, usize),
 }
 
 impl Report<'_> {
@@ -188,7 +199,10 @@ impl Report<'_> {
     }
 
     fn troubles(&mut self, boot: &Boot) -> Result<(), CliError> {
-        for trouble in boot.troubles.iter().skip(self.told) {
+        if self.told.0 != boot.began {
+            self.told = (boot.began, 0);
+        }
+        for trouble in boot.troubles.iter().skip(self.told.1) {
             let told = Told::of(trouble);
             if self.json {
                 self.line(&Line::BootFinding(finding(trouble, &told)))?;
@@ -199,7 +213,7 @@ impl Report<'_> {
                 self.note(&text)?;
             }
         }
-        self.told = boot.troubles.len();
+        self.told.1 = boot.troubles.len();
         Ok(())
     }
 

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
 use crate::cli::CliError;
-use crate::observe::server_log::{Boots, LogReader, Tail};
+use crate::observe::server_log::{Boots, LineTime, LogReader, Tail};
 
 /// The bytes of one read of the standard input.
 const PIECE: usize = 64 << 10;
@@ -74,6 +74,15 @@ impl Source {
         self.reader.is_foreign()
     }
 
+    /// Returns how far the log's clock is ahead of UTC, in ms; `None` where that does not show.
+    pub(super) fn zone_ms(&self) -> Option<i64> {
+        let From::File(_, tail) = &self.from else {
+            return None;
+        };
+        let last = self.reader.last_time()?;
+        Some(LineTime::zone_of(last, tail.written_at().ok()?))
+    }
+
     /// Says whether nothing more can come where nobody writes to a file any more.
     pub(super) fn is_at_end(&self) -> bool {
         self.ended || matches!(self.from, From::File(..))
@@ -111,7 +120,7 @@ impl Source {
 }
 
 fn cannot_read(path: &Path, error: &std::io::Error) -> CliError {
-    CliError::failed(format!("cannot read the log {}", path.display()))
+    CliError::usage(format!("cannot read the log {}", path.display()))
         .because(error)
         .hint("Name the broker's log with --log FILE, or pipe it in with --log -.")
 }
