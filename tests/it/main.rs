@@ -6,6 +6,9 @@
     reason = "a test fails by panicking"
 )]
 
+#[path = "../fuzz/checks/mod.rs"]
+mod checks;
+
 mod apply_job;
 mod architecture;
 mod cases;
@@ -15,6 +18,7 @@ mod dashboard;
 mod demo;
 mod dump;
 mod faults;
+mod fuzz;
 mod golden;
 mod golden_on_disk;
 mod metadata;
@@ -28,3 +32,5 @@ mod support;
 mod truncation;
 mod undo;
 mod volumes;
+
+use support::memory_dir;

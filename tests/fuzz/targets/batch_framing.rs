@@ -1,12 +1,8 @@
 #![no_main]
 
-use krescue::format::batch::frame;
-use libfuzzer_sys::fuzz_target;
+#[path = "../checks/mod.rs"]
+mod checks;
+#[path = "../../it/support/memory_dir.rs"]
+mod memory_dir;
 
-fuzz_target!(|bytes: &[u8]| {
-    let mut position = 0;
-    while let Ok(framed) = frame(&bytes[position..], (bytes.len() - position) as u64) {
-        position += usize::try_from(framed.size).unwrap();
-        assert!(position <= bytes.len());
-    }
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| checks::run("batch_framing", bytes));

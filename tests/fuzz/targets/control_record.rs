@@ -1,8 +1,8 @@
 #![no_main]
 
-use krescue::format::control_record::decode_end_txn_marker;
-use libfuzzer_sys::fuzz_target;
+#[path = "../checks/mod.rs"]
+mod checks;
+#[path = "../../it/support/memory_dir.rs"]
+mod memory_dir;
 
-fuzz_target!(|bytes: &[u8]| {
-    let _ = decode_end_txn_marker(bytes);
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| checks::run("control_record", bytes));

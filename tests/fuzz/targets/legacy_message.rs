@@ -1,10 +1,8 @@
 #![no_main]
 
-use krescue::format::legacy_message::{base_offset, messages};
-use libfuzzer_sys::fuzz_target;
+#[path = "../checks/mod.rs"]
+mod checks;
+#[path = "../../it/support/memory_dir.rs"]
+mod memory_dir;
 
-fuzz_target!(|bytes: &[u8]| {
-    if let Ok(messages) = messages(bytes, 1 << 20) {
-        assert_eq!(base_offset(bytes, 1 << 20), Ok(messages[0].offset));
-    }
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| checks::run("legacy_message", bytes));

@@ -1,10 +1,8 @@
 #![no_main]
 
-use krescue::format::metadata_record::MetadataRecord;
-use libfuzzer_sys::fuzz_target;
+#[path = "../checks/mod.rs"]
+mod checks;
+#[path = "../../it/support/memory_dir.rs"]
+mod memory_dir;
 
-fuzz_target!(|bytes: &[u8]| {
-    if MetadataRecord::decode(bytes).is_ok() {
-        assert!(MetadataRecord::decode_type(bytes).is_ok());
-    }
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| checks::run("metadata_record", bytes));

@@ -1,14 +1,8 @@
 #![no_main]
 
-use krescue::format::clean_shutdown::parse_broker_epoch;
-use krescue::format::partition_metadata::PartitionMetadata;
-use krescue::format::quorum_state::QuorumState;
-use libfuzzer_sys::fuzz_target;
+#[path = "../checks/mod.rs"]
+mod checks;
+#[path = "../../it/support/memory_dir.rs"]
+mod memory_dir;
 
-fuzz_target!(|bytes: &[u8]| {
-    let _ = parse_broker_epoch(bytes);
-    let _ = QuorumState::parse(bytes);
-    if let Ok(metadata) = PartitionMetadata::parse(bytes) {
-        assert_eq!(PartitionMetadata::parse(&metadata.encode()), Ok(metadata));
-    }
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| checks::run("small_files", bytes));
