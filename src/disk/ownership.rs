@@ -4,12 +4,11 @@ use std::ffi::{CStr, CString};
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use rustix::fs::{Gid, Mode, Uid, XattrFlags};
-use rustix::io::retry_on_intr;
+use rustix::io::{Errno, retry_on_intr};
 
 /// What a file that krescue creates must look like, so that the broker's user can go on with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +19,7 @@ pub struct Ownership {
     pub gid: u32,
     /// Permission bits.
     pub mode: u32,
-    /// Extended attributes of the `security.` and `system.posix_acl_access` kind.
+    /// Extended attributes: `SELinux`'s label, access lists, and what users noted.
     pub attributes: Vec<(CString, Vec<u8>)>,
 }
 
@@ -33,10 +32,9 @@ impl Ownership {
         } else {
             metadata.mode() & 0o7777
         };
-        let attributes = if metadata.is_file() {
-            security_attributes(path)
-        } else {
-            Vec::new()
+        let attributes = match File::open(path) {
+            Ok(file) if metadata.is_file() => attributes(&file),
+            _ => Vec::new(),
         };
         Ok(Self {
             uid: metadata.uid(),
@@ -58,9 +56,14 @@ impl Ownership {
             retry_on_intr(|| rustix::fs::fchmod(file.as_fd(), mode))?;
         }
         for (name, value) in &self.attributes {
+            if attribute(file, name).as_ref() == Some(value) {
+                continue;
+            }
             let set = || rustix::fs::fsetxattr(file, name.as_c_str(), value, XattrFlags::empty());
             match retry_on_intr(set) {
-                Ok(()) | Err(rustix::io::Errno::OPNOTSUPP) => {}
+                Ok(()) | Err(Errno::OPNOTSUPP) => {}
+                // Without SELinux a label is a privilege, and decides nothing; with it a refusal is another error.
+                Err(Errno::PERM) if name.to_bytes() == b"security.selinux" => {}
                 Err(error) => return Err(error.into()),
             }
         }
@@ -68,30 +71,39 @@ impl Ownership {
     }
 }
 
-/// Reads the attributes that decide access; a file system without any has none.
-fn security_attributes(path: &Path) -> Vec<(CString, Vec<u8>)> {
-    let mut names = vec![0_u8; 4096];
-    let Ok(len) = rustix::fs::listxattr(path, names.as_mut_slice()) else {
+/// The most bytes that names or a value can have on Linux.
+const MAX_ATTRIBUTE: usize = 64 << 10;
+
+/// Reads the attributes that a rewritten file keeps; a file system without any has none.
+fn attributes(file: &File) -> Vec<(CString, Vec<u8>)> {
+    let mut names = vec![0_u8; MAX_ATTRIBUTE];
+    let Ok(len) = rustix::fs::flistxattr(file, names.as_mut_slice()) else {
         return Vec::new();
     };
     names.truncate(len);
     names
         .split_inclusive(|byte| *byte == 0)
         .filter_map(|name| CStr::from_bytes_with_nul(name).ok())
-        .filter(|name| decides_access(name))
-        .filter_map(|name| {
-            let mut value = vec![0_u8; 4096];
-            let len = rustix::fs::getxattr(path, name, value.as_mut_slice()).ok()?;
-            value.truncate(len);
-            Some((name.to_owned(), value))
-        })
+        .filter(|name| is_kept(name))
+        .filter_map(|name| Some((name.to_owned(), attribute(file, name)?)))
         .collect()
 }
 
-fn decides_access(name: &CStr) -> bool {
-    let name = std::ffi::OsStr::from_bytes(name.to_bytes());
-    let bytes = name.as_bytes();
-    bytes.starts_with(b"security.") || bytes == b"system.posix_acl_access"
+fn attribute(file: &File, name: &CStr) -> Option<Vec<u8>> {
+    let mut value = vec![0_u8; MAX_ATTRIBUTE];
+    let len = rustix::fs::fgetxattr(file, name, value.as_mut_slice()).ok()?;
+    value.truncate(len);
+    Some(value)
+}
+
+/// Hashes and rights that belong to a file's bytes do not pass over to others.
+fn is_kept(name: &CStr) -> bool {
+    let name = name.to_bytes();
+    let of_bytes: [&[u8]; 3] = [b"security.capability", b"security.evm", b"security.ima"];
+    name == b"system.posix_acl_access"
+        || name.starts_with(b"user.")
+        || name.starts_with(b"trusted.")
+        || (name.starts_with(b"security.") && !of_bytes.contains(&name))
 }
 
 #[cfg(test)]

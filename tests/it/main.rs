@@ -22,6 +22,7 @@ mod fuzz;
 mod golden;
 mod golden_on_disk;
 mod metadata;
+mod ownership;
 mod plan_job;
 mod power_cut;
 #[cfg(feature = "tui")]

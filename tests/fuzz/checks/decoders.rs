@@ -69,10 +69,10 @@ pub(crate) fn compression(bytes: &[u8]) {
     } else {
         Lz4Header::Unreliable
     };
-    if let Ok(codec) = Compression::from_id(choice & 7) {
-        if let Ok(plain) = decompress(codec, header, bytes, 1 << 20) {
-            assert!(plain.len() <= 1 << 20);
-        }
+    if let Ok(codec) = Compression::from_id(choice & 7)
+        && let Ok(plain) = decompress(codec, header, bytes, 1 << 20)
+    {
+        assert!(plain.len() <= 1 << 20);
     }
 }
 
@@ -167,11 +167,7 @@ pub(crate) fn metadata_image(bytes: &[u8]) {
     ];
     let (snapshot, log) = bytes.split_at(bytes.len() / 2);
     let folded = fold_dir(&names, None, |name, position, count| {
-        let file = if name.ends_with(".log") {
-            log
-        } else {
-            snapshot
-        };
+        let file = if name.contains('-') { snapshot } else { log };
         let from =
             usize::try_from(position).map_or(&[][..], |at| file.get(at..).unwrap_or_default());
         Ok::<_, ()>(from[..count.min(from.len())].to_vec())

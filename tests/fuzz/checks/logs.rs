@@ -28,7 +28,8 @@ pub(crate) fn segment_scan(bytes: &[u8]) {
     let whole = scan(Offset(0), bytes);
     let valid = usize::try_from(whole.valid_up_to.0).unwrap();
     let again = scan(Offset(0), &bytes[..valid]);
-    assert_eq!(again.stop, ScanStop::EndOfFile);
+    // Some stops keep the batch that they are for.
+    assert!(again.stop == ScanStop::EndOfFile || again.stop == whole.stop);
     assert_eq!(again.valid_up_to, whole.valid_up_to);
     assert_eq!(again.next_offset, whole.next_offset);
     assert_eq!(again.batches, whole.batches);
