@@ -16,11 +16,11 @@ pub(super) fn check_allowed(context: &Context, answers: &Answers) -> Result<(), 
     let state_dir = context.state_dir()?;
     if !is_writable(&state_dir.value) {
         let dir = state_dir.value.display();
-        return Err(
-            CliError::refused(format!("the state dir {dir} cannot be written")).hint(
-                "Name one with --state-dir DIR, on a volume that outlives the host's restart.",
-            ),
-        );
+        return Err(CliError::refused(format!(
+            "the state dir {dir} cannot be written by user {}",
+            nix::unistd::geteuid()
+        ))
+        .hint("Name one with --state-dir DIR, on a volume that outlives the host's restart."));
     }
     if answers.yes.is_none() && !answers.yes_to_all && !confirm::can_ask() {
         return Err(CliError::refused("there is no terminal to confirm on")
