@@ -74,6 +74,11 @@ impl Kafka {
         }
     }
 
+    /// Says whether this release takes [`Kafka::segment_key`]; 4.0 has none.
+    pub(crate) fn knows_segment_key(&self) -> bool {
+        !self.version.starts_with("4.0.")
+    }
+
     /// Returns a command for [`Process`](super::process::Process): a Java program that dies with this one.
     pub(crate) fn attached(&self, heap: &str, class: &str) -> Command {
         let mut command = self.java(heap, "Attached");

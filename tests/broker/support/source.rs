@@ -1,9 +1,10 @@
 //! Crashed brokers: what real Kafka leaves when it is killed in the middle of traffic.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use nix::sys::signal::Signal;
 
@@ -12,9 +13,6 @@ use super::kafka::{Kafka, run, target};
 use super::process::Process;
 use super::topics::{EVERY_KIND, Topic, override_lines, workload_lines};
 use super::tree;
-
-/// The releases that krescue is compared with.
-const VERSIONS: [&str; 2] = ["3.9.1", "4.4.0"];
 
 /// The log dirs of a killed broker; whoever changes them works on a copy.
 #[derive(Debug)]
@@ -53,20 +51,52 @@ pub(crate) const SETTINGS: [&str; 4] = [
 impl Source {
     /// Returns the crashed broker of `version` that all tests share.
     pub(crate) fn shared(version: &str) -> Arc<Self> {
-        static SHARED: [OnceLock<Arc<Source>>; VERSIONS.len()] =
-            [const { OnceLock::new() }; VERSIONS.len()];
-        let place = VERSIONS.iter().position(|known| *known == version).unwrap();
-        Arc::clone(SHARED[place].get_or_init(|| Arc::new(Self::find_or_make(version))))
+        static SHARED: Mutex<BTreeMap<String, Arc<OnceLock<Arc<Source>>>>> =
+            Mutex::new(BTreeMap::new());
+        let place = {
+            let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(shared.entry(version.to_owned()).or_default())
+        };
+        Arc::clone(place.get_or_init(|| Arc::new(Self::find_or_make(version))))
     }
 
     fn find_or_make(version: &str) -> Self {
         let kafka = Kafka::resolve(version);
+        let maker = maker(version);
+        if maker != version {
+            return Self::shared(maker).lend(kafka);
+        }
         if let Some(folder) = std::env::var_os("KRESCUE_SOURCE") {
             return Self::open(kafka, Path::new(&folder).join(version));
         }
         let folder = target().join("kafka/crashed").join(version);
         let _ = fs::remove_dir_all(&folder);
         Self::make(kafka, &folder, EVERY_KIND_RECIPE)
+    }
+
+    /// Copies what this broker left for another release, which leaves the same bytes of the same traffic.
+    fn lend(&self, kafka: Arc<Kafka>) -> Self {
+        let folder = target().join("kafka/lent").join(&kafka.version);
+        let _ = fs::remove_dir_all(&folder);
+        self.copy_to(&folder);
+        let topics = fs::read_to_string(folder.join("topics")).unwrap();
+        let key = self.kafka.segment_key();
+        // A key that the release does not know.
+        let known: Vec<String> = topics
+            .lines()
+            .map(|line| {
+                let words = line.split_whitespace();
+                let kept = words.filter(|word| kafka.knows_segment_key() || !word.starts_with(key));
+                kept.collect::<Vec<_>>().join(" ")
+            })
+            .collect();
+        fs::write(folder.join("topics"), known.join("\n") + "\n").unwrap();
+        let for_krescue = known.iter().map(|line| match line.split_once(' ') {
+            Some((topic, overrides)) => format!("{topic} {}\n", overrides.replace(' ', ",")),
+            None => String::new(),
+        });
+        fs::write(folder.join("topic-config"), for_krescue.collect::<String>()).unwrap();
+        Self::open(kafka, folder)
     }
 
     /// Opens a crashed broker that [`Source::make`] left.
@@ -156,6 +186,14 @@ impl Source {
             })
             .collect();
         fs::write(to.join("server.properties"), lines.join("\n")).unwrap();
+    }
+}
+
+/// Returns the release whose broker makes the data: not each can be told to make small segments.
+fn maker(version: &str) -> &str {
+    match version.split('.').next() {
+        Some("3") => "3.9.1",
+        _ => "4.4.0",
     }
 }
 
