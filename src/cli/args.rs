@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 use super::help;
-use super::value::{HashPrefix, parse_hash, parse_partition, parse_time};
-use crate::plan::TruncationTarget;
+use super::value::{HashPrefix, parse_decision, parse_hash, parse_partition, parse_time};
+use crate::plan::{OnLoss, TruncationTarget};
 use crate::settings::{Quarantine, parse_rate, parse_size};
 use crate::terms::{KafkaVersion, LeaderEpoch, Offset, Timestamp, TopicPartition};
 
@@ -227,6 +227,9 @@ pub struct RecoverArgs {
     /// Take Kafka's way where it removes good records
     #[arg(long)]
     pub like_kafka: bool,
+    /// Decide on one log where Kafka's way removes good records: like-kafka, cut-here, leave
+    #[arg(long, value_name = "TP=WAY", value_parser = parse_decision)]
+    pub decide: Vec<(TopicPartition, OnLoss)>,
 }
 
 /// Where a truncated log is to end.

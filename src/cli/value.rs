@@ -1,5 +1,6 @@
 //! What an option's text means: times, partitions, hashes. Sizes are those of the settings.
 
+use crate::plan::OnLoss;
 use crate::terms::{Timestamp, TopicPartition};
 
 /// The leading digits of a plan's hash, lower case.
@@ -40,6 +41,24 @@ pub(super) fn parse_time(text: &str) -> Result<Timestamp, String> {
         "neither RFC 3339 (2026-11-30T14:02:31Z) nor milliseconds since 1970".to_owned()
     })?;
     Ok(Timestamp(time.as_millisecond()))
+}
+
+/// Parses `orders-7=cut-here`.
+pub(super) fn parse_decision(text: &str) -> Result<(TopicPartition, OnLoss), String> {
+    let (partition, way) = text
+        .rsplit_once('=')
+        .ok_or_else(|| "it has no \"=\", as in orders-7=cut-here".to_owned())?;
+    let way = match way {
+        "like-kafka" => OnLoss::LikeKafka,
+        "cut-here" => OnLoss::CutHere,
+        "leave" => OnLoss::Leave,
+        other => {
+            return Err(format!(
+                "\"{other}\" is none of like-kafka, cut-here, leave"
+            ));
+        }
+    };
+    Ok((parse_partition(partition)?, way))
 }
 
 #[cfg(test)]

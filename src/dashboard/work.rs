@@ -10,9 +10,10 @@ use crate::app::state::WorkKind;
 use crate::app::{Event, Level};
 use crate::cli::{Context, Look};
 use crate::engine::{
-    EngineError, JobEvent, JobHandle, JobId, JobOutcome, JobState, LikeKafka, MadePlan, PlanHandle,
-    PlanSpec, PlanStore, Reading, start_plan,
+    EngineError, JobEvent, JobHandle, JobId, JobOutcome, JobState, MadePlan, PlanHandle, PlanSpec,
+    PlanStore, Reading, start_plan,
 };
+use crate::plan::OnLoss;
 
 use super::look::{News, now};
 
@@ -88,7 +89,8 @@ fn spec(context: &Context, look: &Look, request: &PlanRequest) -> Result<PlanSpe
         });
         spec.selection = Some(named.collect());
         if request.like_kafka {
-            spec.like_kafka = LikeKafka::For(logs.iter().cloned().collect());
+            let decided = logs.iter().map(|log| (log.clone(), OnLoss::LikeKafka));
+            spec.decisions.by_dir = decided.collect();
         }
     }
     Ok(spec)

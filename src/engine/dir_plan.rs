@@ -8,7 +8,9 @@ use super::truncation_dir_plan::truncation_dir_plan;
 use crate::format::file_name::{DirName, PartitionFile};
 use crate::format::offset_checkpoint::OffsetCheckpoint;
 use crate::log::{Finding, FindingCode, Severity};
-use crate::plan::{CheckpointEntry, HandOver, LogDirPlan, PartitionPlan, StepAction, StopState};
+use crate::plan::{
+    CheckpointEntry, HandOver, LogDirPlan, OnLoss, PartitionPlan, StepAction, StopState, Verdict,
+};
 use crate::terms::{Offset, TopicPartition};
 
 /// Returns the plan of a log dir that could be read.
@@ -35,6 +37,8 @@ pub(super) fn dir_plan(
     };
     if hand_over == HandOver::Clean {
         trim_new_segments(&mut partitions);
+    } else if spec.hand_over == HandOver::Clean {
+        reopen_what_is_left(&mut partitions);
     }
     let recovery_points = (hand_over != HandOver::None)
         .then(|| recovery_points(&facts.recovery_points, &partitions))
@@ -79,6 +83,32 @@ fn hand_over(asked: HandOver, partitions: &[PartitionPlan]) -> HandOver {
     match asked {
         HandOver::Clean if partitions.iter().any(is_unread) => HandOver::Verify,
         asked => asked,
+    }
+}
+
+/// Takes back decisions that hold under a marker only, where the dir does not get one.
+fn reopen_what_is_left(partitions: &mut [PartitionPlan]) {
+    for plan in partitions {
+        let Verdict::Ask(ask) = &mut plan.verdict else {
+            continue;
+        };
+        if ask.decided != OnLoss::Leave {
+            continue;
+        }
+        ask.decided = OnLoss::Ask;
+        ask.accepted = false;
+        plan.steps.clear();
+        plan.findings
+            .retain(|finding| finding.code != FindingCode::DecisionTaken);
+        plan.findings.push(
+            Finding::new(
+                FindingCode::DecisionRefused,
+                Severity::Warning,
+                "it cannot be left under --hand-over clean: another log of this dir stays as it is too, so that the dir \
+                 gets no marker",
+            )
+            .next("decide on the other log, or leave this one under --hand-over verify"),
+        );
     }
 }
 

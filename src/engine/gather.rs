@@ -10,7 +10,7 @@ use super::plan_spec::PlanSpec;
 use crate::disk::SubDir;
 use crate::format::file_name::DirName;
 use crate::log::{Finding, FindingCode, Severity};
-use crate::plan::{OnLoss, PartitionPlan, RecoveryInputs, Verdict};
+use crate::plan::{PartitionPlan, RecoveryInputs, Verdict};
 use crate::terms::TopicPartition;
 
 /// A log dir as far as it could be read.
@@ -92,11 +92,9 @@ fn unique_key(parsed: &DirName) -> Option<(bool, TopicPartition)> {
 
 fn target(spec: &PlanSpec, dir_index: usize, facts: &DirFacts, sub_dir: &SubDir) -> LogTarget {
     let topic_partition = LogTarget::partition_of(&sub_dir.parsed);
-    let on_loss = if spec.like_kafka.accepts(&facts.path, &sub_dir.name) {
-        OnLoss::LikeKafka
-    } else {
-        OnLoss::Ask
-    };
+    let on_loss = spec
+        .decisions
+        .of(&facts.path, &sub_dir.name, &topic_partition);
     let inputs = RecoveryInputs {
         version: spec.kafka_version,
         now: spec.now,
@@ -107,6 +105,7 @@ fn target(spec: &PlanSpec, dir_index: usize, facts: &DirFacts, sub_dir: &SubDir)
         high_watermark: facts.high_watermarks.get(&topic_partition),
         config: (spec.topic_configs)(&topic_partition.topic),
         on_loss,
+        hand_over: spec.hand_over,
         checkpoint_io_error: facts.checkpoint_io_error,
         truncation: spec
             .truncation

@@ -66,6 +66,6 @@ pub use job_run::run_job;
 pub use job_spec::{Confirmed, JobId, JobSpec, ParseJobIdError, Who};
 pub use metadata_dir::read_metadata_dir;
 pub use plan_job::{PlanHandle, plan_here, start_plan};
-pub use plan_spec::{Beside, LikeKafka, PlanSpec, Reading, TopicConfigs, TruncationSpec};
+pub use plan_spec::{Beside, Decisions, PlanSpec, Reading, TopicConfigs, TruncationSpec};
 pub use plan_store::{MadePlan, PlanStore, StoredPlan};
 pub use undo_plan::plan_undo;

@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::format::file_name::DirName;
-use crate::plan::{HandOver, LogConfig, ReplicaEvidence, TruncationInputs, TruncationTarget};
+use crate::plan::{
+    HandOver, LogConfig, OnLoss, ReplicaEvidence, TruncationInputs, TruncationTarget,
+};
 use crate::terms::{KafkaVersion, Timestamp, TopicPartition};
 
 /// How much of the logs is read.
@@ -36,26 +38,28 @@ pub enum Beside {
     },
 }
 
-/// For which logs Kafka's way is taken where it costs good records.
+/// What is done where Kafka's way costs good records, log by log.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum LikeKafka {
-    /// For none: such a log is an ASK.
-    #[default]
-    Never,
-    /// For all (`--like-kafka`).
-    Always,
-    /// For those chosen on screen: log dir and dir name.
-    For(BTreeSet<(PathBuf, String)>),
+pub struct Decisions {
+    /// For logs that are not named (`--like-kafka`).
+    pub others: OnLoss,
+    /// By partition (`--decide`).
+    pub by_partition: BTreeMap<TopicPartition, OnLoss>,
+    /// By log dir and dir name, as chosen on screen.
+    pub by_dir: BTreeMap<(PathBuf, String), OnLoss>,
 }
 
-impl LikeKafka {
-    /// Says whether Kafka's way is taken for one partition dir.
-    pub(super) fn accepts(&self, log_dir: &std::path::Path, dir_name: &str) -> bool {
-        match self {
-            Self::Never => false,
-            Self::Always => true,
-            Self::For(chosen) => chosen.contains(&(log_dir.to_owned(), dir_name.to_owned())),
-        }
+impl Decisions {
+    /// Returns what is decided for one partition dir.
+    pub(super) fn of(
+        &self,
+        log_dir: &std::path::Path,
+        dir_name: &str,
+        partition: &TopicPartition,
+    ) -> OnLoss {
+        let by_dir = self.by_dir.get(&(log_dir.to_owned(), dir_name.to_owned()));
+        let by_partition = self.by_partition.get(partition);
+        by_dir.or(by_partition).copied().unwrap_or(self.others)
     }
 }
 
@@ -108,8 +112,8 @@ pub struct PlanSpec {
     pub hand_over: HandOver,
     /// Where cut bytes go.
     pub quarantine: Option<PathBuf>,
-    /// For which logs Kafka's way is taken.
-    pub like_kafka: LikeKafka,
+    /// What is done where Kafka's way costs good records.
+    pub decisions: Decisions,
     /// Which logs are truncated; `None` for a recovery.
     pub truncation: Option<TruncationSpec>,
     /// Settings by topic.
@@ -135,7 +139,7 @@ impl PlanSpec {
             producer_id_expiration_ms: 86_400_000,
             hand_over: HandOver::default(),
             quarantine: None,
-            like_kafka: LikeKafka::default(),
+            decisions: Decisions::default(),
             truncation: None,
             topic_configs: Arc::new(|_| LogConfig::default()),
             threads: None,

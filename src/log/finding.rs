@@ -80,6 +80,10 @@ pub enum FindingCode {
     Unreadable,
     /// The log is one that Kafka would not load.
     Refused,
+    /// What was decided does not hold: a boot would do otherwise.
+    DecisionRefused,
+    /// What was decided, and what follows from it.
+    DecisionTaken,
     /// Recovery was not compared with this release of Kafka.
     ReleaseNotCompared,
     /// Topic overrides are unknown, so defaults were used.

@@ -15,16 +15,17 @@ const CHUNK: u64 = 1 << 20;
 /// What one append of a split counts as for the indexes of the piece (`LogSegment.append`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SplitIndexing {
-    /// Up to 4.0: all batches that are copied at once, by the last offset of the last.
+    /// Up to 3.9.0, and in 4.0.0: all batches that are copied at once, by the last offset of the last.
     Chunk,
-    /// From 4.1 on: each batch.
+    /// In 3.9.1 and from 4.0.1 on: each batch.
     Batch,
 }
 
 impl SplitIndexing {
     /// Returns the way of `version`.
     pub fn of(version: KafkaVersion) -> Self {
-        if version >= KafkaVersion::new(4, 1, 0) {
+        let in_3_9 = version >= KafkaVersion::new(3, 9, 1) && version < KafkaVersion::new(4, 0, 0);
+        if in_3_9 || version >= KafkaVersion::new(4, 0, 1) {
             Self::Batch
         } else {
             Self::Chunk

@@ -28,6 +28,11 @@ pub enum OnLoss {
     Ask,
     /// It does what Kafka does.
     LikeKafka,
+    /// It cuts each bad segment at its last good batch and keeps the segments behind it. A boot then finds every segment
+    /// whole, whatever the hand-over; offsets are missing in between.
+    CutHere,
+    /// It leaves the log as it is, and hands it over so that the next boot does not read the bad place.
+    Leave,
 }
 
 /// A log's settings, as far as recovery and truncation depend on them.
@@ -118,6 +123,8 @@ pub struct RecoveryInputs {
     pub config: LogConfig,
     /// What is done where Kafka's way costs good records.
     pub on_loss: OnLoss,
+    /// The hand-over asked for: it decides whether a log can be left as it is.
+    pub hand_over: HandOver,
     /// Whether the recovery-point or log-start checkpoint is malformed in a way that takes the dir offline.
     pub checkpoint_io_error: bool,
     /// The truncation that is asked for, if any: then a log without one is left alone.

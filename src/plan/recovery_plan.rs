@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Class, DirUndo, HandOver, LogConfig, Step, Verdict};
+use super::{Class, DirUndo, HandOver, LogConfig, OnLoss, Step, Verdict};
 use crate::format::file_name::PartitionFile;
 use crate::log::Finding;
 use crate::terms::{KafkaVersion, Offset, Timestamp, TopicPartition};
@@ -195,6 +195,8 @@ impl RecoveryPlan {
     /// Returns the highest class of the steps that an apply runs; `None` if it runs none.
     pub fn class(&self) -> Option<Class> {
         let of_partition = |plan: &PartitionPlan| match &plan.verdict {
+            // Nothing of the log goes.
+            Verdict::Ask(ask) if ask.decided == OnLoss::Leave => Some(Class::B),
             Verdict::Ask(ask) if ask.accepted => Some(Class::C),
             Verdict::Truncate(cut) if cut.lost_bytes > 0 || cut.asked.is_mark() => Some(Class::C),
             verdict if verdict.is_applied() => plan.steps.iter().map(step_class).max(),

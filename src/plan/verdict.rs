@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Truncation;
+use super::{OnLoss, Truncation};
 
 /// How dear a plan's steps are; decides how it is confirmed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -44,8 +44,11 @@ pub struct Ask {
     pub lost_records: Option<u64>,
     /// Whole segments that Kafka's way removes.
     pub lost_segments: u64,
-    /// Whether Kafka's way was chosen (`--like-kafka`, or on screen): then the steps are the plan's.
+    /// Whether it is decided (`--like-kafka`, `--decide`, or on screen): then the steps are the plan's.
     pub accepted: bool,
+    /// What was decided; [`OnLoss::Ask`] as long as it is open. The losses are those of what was decided, else of
+    /// Kafka's way.
+    pub decided: OnLoss,
 }
 
 /// What a plan decides of one log.

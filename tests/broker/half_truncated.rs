@@ -161,6 +161,7 @@ fn inputs(
         config: configs.get(topic).copied().unwrap_or_default(),
         on_loss: OnLoss::Ask,
         checkpoint_io_error: false,
+        hand_over: krescue::plan::HandOver::Verify,
         truncation: Some(TruncationInputs {
             target,
             replicas: Some(ReplicaEvidence {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use krescue::engine::{
-    Confirmed, JobOutcome, JobSpec, LikeKafka, PlanSpec, PlanStore, Who, apply_here, start_plan,
+    Confirmed, JobOutcome, JobSpec, PlanSpec, PlanStore, Who, apply_here, start_plan,
 };
 use krescue::plan::HandOver;
 use krescue::terms::Timestamp;
@@ -192,7 +192,7 @@ fn apply(
     let version = source.kafka.version.parse().unwrap();
     let mut spec = PlanSpec::new(vec![log_dir.to_owned()], version, Timestamp(source.now));
     spec.hand_over = hand_over;
-    spec.like_kafka = LikeKafka::Always;
+    spec.decisions.others = krescue::plan::OnLoss::LikeKafka;
     spec.state_dir = Some(state.clone());
     let configs = configs.clone();
     spec.topic_configs =

@@ -152,6 +152,7 @@ impl Trees {
             config: self.configs.get(topic).copied().unwrap_or_default(),
             on_loss: OnLoss::LikeKafka,
             checkpoint_io_error: false,
+            hand_over: krescue::plan::HandOver::Verify,
             truncation: None,
         }
     }

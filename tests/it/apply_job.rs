@@ -4,8 +4,8 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 
 use krescue::disk::{LogDirLock, RealStorage};
-use krescue::engine::{AUDIT_FILE, JobOutcome, LikeKafka, PlanSpec};
-use krescue::plan::HandOver;
+use krescue::engine::{AUDIT_FILE, JobOutcome, PlanSpec};
+use krescue::plan::{HandOver, OnLoss};
 use krescue::terms::{KafkaVersion, Timestamp, TopicPartition};
 
 use crate::support::apply::{apply, contents, copy_tree, job_spec, stored};
@@ -19,7 +19,7 @@ fn spec(dir: &Path, hand_over: HandOver) -> PlanSpec {
         Timestamp(1_700_000_100_000),
     );
     spec.hand_over = hand_over;
-    spec.like_kafka = LikeKafka::Always;
+    spec.decisions.others = OnLoss::LikeKafka;
     spec
 }
 
@@ -348,7 +348,7 @@ fn a_log_that_was_not_selected_is_not_left_behind() {
     let select = |name: &str| {
         let mut spec = spec(&tree.path("d1"), HandOver::Verify);
         spec.selection = Some([TopicPartition::new(name, 0)].into());
-        spec.like_kafka = LikeKafka::Never;
+        spec.decisions.others = OnLoss::Ask;
         stored(&state, spec)
     };
     assert_eq!(apply(&RealStorage, &state, &select("t")), JobOutcome::Done);

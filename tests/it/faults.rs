@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use krescue::disk::{DiskAction, RealStorage};
-use krescue::engine::{JobOutcome, LikeKafka, MadePlan, PlanSpec, PlanStore, plan_here};
-use krescue::plan::HandOver;
+use krescue::engine::{JobOutcome, MadePlan, PlanSpec, PlanStore, plan_here};
+use krescue::plan::{HandOver, OnLoss};
 use krescue::terms::{KafkaVersion, Timestamp};
 use nix::libc::{EACCES, EINTR, EIO, EMFILE, ENOSPC, EROFS};
 
@@ -59,7 +59,7 @@ impl Work {
             Timestamp(1_700_000_100_000),
         );
         spec.hand_over = HandOver::Clean;
-        spec.like_kafka = LikeKafka::Always;
+        spec.decisions.others = OnLoss::LikeKafka;
         spec.quarantine = Some(self.path("quarantine"));
         spec
     }

@@ -78,6 +78,7 @@ pub(crate) fn case(files: &Files, name: &str, version: KafkaVersion) -> Case {
             },
             on_loss: OnLoss::LikeKafka,
             checkpoint_io_error: malformed,
+            hand_over: krescue::plan::HandOver::None,
             truncation: None,
         },
         after: (!after.is_empty()).then(|| {

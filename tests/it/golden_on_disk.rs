@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use krescue::engine::{JobOutcome, LikeKafka, PlanSpec};
+use krescue::engine::{JobOutcome, PlanSpec};
 use krescue::format::offset_checkpoint::OffsetCheckpoint;
-use krescue::plan::{HandOver, RecoveryInputs};
+use krescue::plan::{HandOver, OnLoss, RecoveryInputs};
 
 use crate::golden::{PACKED, VERSIONS, applied, case, names};
 use crate::support::apply::{apply, stored};
@@ -63,7 +63,7 @@ fn read(partition: &Path) -> BTreeMap<String, Option<Vec<u8>>> {
 pub(crate) fn spec(log_dir: &Path, inputs: &RecoveryInputs) -> PlanSpec {
     let mut spec = PlanSpec::new(vec![log_dir.to_owned()], inputs.version, inputs.now);
     spec.hand_over = HandOver::None;
-    spec.like_kafka = LikeKafka::Always;
+    spec.decisions.others = OnLoss::LikeKafka;
     let config = inputs.config;
     spec.topic_configs = Arc::new(move |_| config);
     spec

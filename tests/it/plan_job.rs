@@ -5,9 +5,9 @@ use std::num::NonZeroUsize;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
-use krescue::engine::{Beside, EngineError, LikeKafka, MadePlan, PlanSpec, Reading, start_plan};
+use krescue::engine::{Beside, EngineError, MadePlan, PlanSpec, Reading, start_plan};
 use krescue::log::FindingCode;
-use krescue::plan::{AskReason, HandOver, LogDirPlan, PartitionPlan, StepAction, Verdict};
+use krescue::plan::{AskReason, HandOver, LogDirPlan, OnLoss, PartitionPlan, StepAction, Verdict};
 use krescue::terms::{KafkaVersion, Offset, Timestamp, TopicPartition};
 
 use crate::support::fixture::{BATCH, BatchSpec, SEGMENT, Tree};
@@ -108,7 +108,7 @@ fn a_flipped_bit_in_the_middle_is_an_ask_unless_kafkas_way_is_chosen() {
     assert_eq!(made.plan.log_dirs[0].recovery_points, None);
 
     let mut like = spec(&tree, &["d1"]);
-    like.like_kafka = LikeKafka::For([(tree.path("d1"), "t-0".to_owned())].into());
+    like.decisions.by_dir = [((tree.path("d1"), "t-0".to_owned()), OnLoss::LikeKafka)].into();
     let made = plan(like);
     let log = only(&made.plan.log_dirs[0]);
     assert!(log.verdict.is_applied());

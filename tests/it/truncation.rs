@@ -48,6 +48,7 @@ fn inputs(target: TruncationTarget) -> RecoveryInputs {
         config: LogConfig::default(),
         on_loss: OnLoss::Ask,
         checkpoint_io_error: false,
+        hand_over: krescue::plan::HandOver::Verify,
         truncation: Some(TruncationInputs {
             target,
             replicas: Some(replicas(&[1, 2])),

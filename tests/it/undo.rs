@@ -5,10 +5,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use krescue::disk::{RealStorage, Storage};
-use krescue::engine::{
-    EngineError, JobOutcome, LikeKafka, PlanSpec, PlanStore, StoredPlan, plan_undo,
-};
-use krescue::plan::{Class, HandOver};
+use krescue::engine::{EngineError, JobOutcome, PlanSpec, PlanStore, StoredPlan, plan_undo};
+use krescue::plan::{Class, HandOver, OnLoss};
 use krescue::terms::{KafkaVersion, Timestamp};
 
 use crate::golden::{PACKED, VERSIONS, case, names};
@@ -76,7 +74,7 @@ fn spec(work: &Path, hand_over: HandOver) -> PlanSpec {
         Timestamp(1_700_000_100_000),
     );
     spec.hand_over = hand_over;
-    spec.like_kafka = LikeKafka::Always;
+    spec.decisions.others = OnLoss::LikeKafka;
     spec.quarantine = Some(work.join("quarantine"));
     spec
 }

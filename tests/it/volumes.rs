@@ -4,8 +4,8 @@ use std::io::Write as _;
 use std::path::Path;
 
 use krescue::disk::{DiskAction, RealStorage};
-use krescue::engine::{JobOutcome, LikeKafka, PlanSpec};
-use krescue::plan::HandOver;
+use krescue::engine::{JobOutcome, PlanSpec};
+use krescue::plan::{HandOver, OnLoss};
 use krescue::terms::{KafkaVersion, Timestamp};
 
 use crate::support::apply::{apply, contents, copy_tree, stored};
@@ -20,7 +20,7 @@ fn spec(dir: &Path) -> PlanSpec {
         Timestamp(1_700_000_100_000),
     );
     spec.hand_over = HandOver::Clean;
-    spec.like_kafka = LikeKafka::Always;
+    spec.decisions.others = OnLoss::LikeKafka;
     spec
 }
 

@@ -8,8 +8,8 @@ use crate::cli::args::{HandOverArg, RecoverArgs};
 use crate::cli::look::{self, BesideBroker, Look};
 use crate::cli::target::Presence;
 use crate::cli::{CliError, Context, Exit};
-use crate::engine::{LikeKafka, PlanSpec, PlanStore, Reading};
-use crate::plan::{HandOver, PlanAct};
+use crate::engine::{PlanSpec, PlanStore, Reading};
+use crate::plan::{HandOver, OnLoss, PlanAct, RecoveryPlan, Verdict};
 
 /// Runs `recover`.
 pub(in crate::cli) fn recover(
@@ -54,8 +54,27 @@ pub(in crate::cli) fn recover(
     run.with_report(|report| Ok(report.run(&line)?))?;
     let made = look::make_plan(spec, |line| run.progress_line(line))?;
     look::check_selection(&args.partition, &made.plan)?;
+    check_decisions(args, &made.plan)?;
     let kept = run.store(made)?;
     run.show(&look, &kept)
+}
+
+/// Refuses a decision on a log that asks nothing: a name that is mistyped must not pass for one.
+fn check_decisions(args: &RecoverArgs, plan: &RecoveryPlan) -> Result<(), CliError> {
+    for (partition, _) in &args.decide {
+        let asks = plan.partitions().any(|log| {
+            log.topic_partition.as_ref() == Some(partition)
+                && matches!(log.verdict, Verdict::Ask(_))
+        });
+        if !asks {
+            return Err(
+                CliError::usage(format!("--decide {partition}: this log asks nothing")).hint(
+                    "Look at the plan without --decide: it names each log that does, as ASK.",
+                ),
+            );
+        }
+    }
+    Ok(())
 }
 
 /// Returns what the plan is asked for.
@@ -70,8 +89,9 @@ fn spec(context: &Context, args: &RecoverArgs, look: &Look) -> Result<PlanSpec, 
     spec.quarantine = context.quarantine(&look.log_dirs)?;
     spec.selection = super::scan::select(&args.partition);
     if args.like_kafka {
-        spec.like_kafka = LikeKafka::Always;
+        spec.decisions.others = OnLoss::LikeKafka;
     }
+    spec.decisions.by_partition = args.decide.iter().cloned().collect();
     spec.state_dir = look::overflow_dir(context);
     Ok(spec)
 }

@@ -11,7 +11,8 @@ use crate::app::text::{bytes, count, offset, plural};
 use crate::cli::Exit;
 use crate::log::{Finding, FindingCode, Severity};
 use crate::plan::{
-    Class, HandOver, LogDirPlan, PartitionPlan, RecoveryPlan, Step, StepAction, StopState, Verdict,
+    Class, HandOver, LogDirPlan, OnLoss, PartitionPlan, RecoveryPlan, Step, StepAction, StopState,
+    Verdict,
 };
 
 /// Prints text.
@@ -274,6 +275,12 @@ fn verdict(verdict: &Verdict, reached: Reached) -> String {
                 cut.asked.words(),
                 bytes(cut.lost_bytes)
             )
+        }
+        (Verdict::Ask(ask), _) if ask.decided == OnLoss::Leave => {
+            "left as it is, bad place and all".to_owned()
+        }
+        (Verdict::Ask(ask), _) if ask.decided == OnLoss::CutHere => {
+            format!("cut only here, loses {}", bytes(ask.lost_bytes))
         }
         (Verdict::Ask(ask), _) if ask.accepted => {
             format!("Kafka's way, loses {}", bytes(ask.lost_bytes))

@@ -4,6 +4,7 @@
 //! the answer is [`Need::Done`]. The work is cut into phases. What a phase changed is taken back if
 //! it lacks a fact, and it is run again when the fact is there.
 
+mod decide;
 mod facts;
 mod finish;
 mod load;
@@ -23,12 +24,13 @@ pub use need::{
 
 use std::borrow::Cow;
 
+use decide::KafkasWay;
 use facts::{Facts, Interrupt};
 use state::{Phase, State};
 use steps::EpochTurn;
 
 use super::virtual_dir::{DirEntry, VirtualDir, VirtualFile};
-use super::{Ask, AskReason, PartitionPlan, RecoveryInputs, Verdict};
+use super::{AskReason, OnLoss, PartitionPlan, RecoveryInputs, Verdict};
 use crate::format::file_name::DirName;
 use crate::log::{CutFound, Finding, FindingCode, Replayed, SegmentScan, Severity, Split, Walked};
 use crate::terms::Position;
@@ -44,6 +46,8 @@ pub struct Recovery {
     facts: Facts,
     state: State,
     stopped: Option<Verdict>,
+    /// What Kafka's way is, once the machine runs for a log that is to be left as it is.
+    kafkas_way: Option<KafkasWay>,
 }
 
 impl Recovery {
@@ -63,6 +67,7 @@ impl Recovery {
             inputs,
             facts: Facts::default(),
             stopped: None,
+            kafkas_way: None,
         }
     }
 
@@ -73,6 +78,9 @@ impl Recovery {
     )]
     pub fn next(&mut self) -> Need {
         while self.stopped.is_none() && self.state.phase != Phase::Done {
+            if self.state.phase == Phase::Compare && self.turns_to_leave() {
+                self.run_again_to_leave();
+            }
             // Phases read the rest of the machine while they change the state.
             let mut state = std::mem::replace(&mut self.state, State::new(VirtualDir::default()));
             let mark = state.mark();
@@ -161,11 +169,17 @@ impl Recovery {
     }
 
     /// Returns the plan, once [`Recovery::next`] returned [`Need::Done`].
-    pub fn finish_plan(self) -> PartitionPlan {
+    pub fn finish_plan(mut self) -> PartitionPlan {
         let no_effect = self.inputs.truncation.is_some() && self.state.truncation.is_none();
         // The log itself came to its end.
         let refuses_truncation = no_effect && self.state.log_end_offset.is_some();
-        let untouched = self.stopped.is_some() || no_effect;
+        let asked = self
+            .ask()
+            .filter(|_| self.stopped.is_none() || self.kafkas_way.is_some());
+        // What was decided does not hold, and the steps are not those of Kafka's way either.
+        let reopened = asked.as_ref().is_some_and(|(ask, _)| !ask.accepted)
+            && matches!(self.inputs.on_loss, OnLoss::CutHere | OnLoss::Leave);
+        let untouched = self.stopped.is_some() || no_effect || reopened;
         let steps = if untouched {
             Vec::new()
         } else {
@@ -189,6 +203,7 @@ impl Recovery {
                         .min(),
                     loaded_snapshots: &self.state.loaded_snapshots,
                     empty_snapshots: &self.state.empty_snapshots,
+                    cuts_from_last: self.inputs.on_loss == OnLoss::CutHere,
                     truncated: self.state.truncation.as_ref().map(|cut| cut.active_base),
                     epochs: match self
                         .state
@@ -205,24 +220,15 @@ impl Recovery {
         };
         let mut findings = self.state.findings;
         let verdict = match self.stopped {
+            _ if let Some((ask, more)) = asked => {
+                findings.extend(more);
+                Verdict::Ask(ask)
+            }
             Some(verdict) => {
                 findings.extend(stop_finding(&verdict, refuses_truncation));
                 verdict
             }
             None if no_effect => Verdict::Nothing,
-            None if !self.state.loss.reasons.is_empty() => Verdict::Ask(Ask {
-                reason: self
-                    .state
-                    .loss
-                    .reasons
-                    .first()
-                    .copied()
-                    .unwrap_or(AskReason::BatchesBehindCut),
-                lost_bytes: self.state.loss.bytes,
-                lost_records: self.state.loss.records,
-                lost_segments: self.state.loss.segments,
-                accepted: self.inputs.on_loss == super::OnLoss::LikeKafka,
-            }),
             None if steps.is_empty() => Verdict::Nothing,
             None if let Some(truncation) = self.state.truncation => Verdict::Truncate(truncation),
             None => Verdict::Recover,
@@ -237,7 +243,10 @@ impl Recovery {
             segments: self.state.summaries.into_values().collect(),
             log_start_offset: self.state.log_start_offset.filter(|_| ends),
             log_end_offset: self.state.log_end_offset.filter(|_| ends),
-            recovery_point: self.inputs.recovery_point,
+            recovery_point: match self.kafkas_way {
+                Some(kafkas_way) => kafkas_way.recovery_point,
+                None => self.inputs.recovery_point,
+            },
             high_watermark: self.inputs.high_watermark,
             config: self.inputs.config,
             scan_bytes: self.state.scan_bytes,

@@ -9,7 +9,7 @@ use super::words;
 use crate::format::file_name::FileKind;
 use crate::format::txn_index::AbortedTxn;
 use crate::log::{Lookup, OffsetSearch, RebuiltIndex, ScanStop, SegmentScan};
-use crate::plan::{AskReason, Content};
+use crate::plan::{AskReason, Content, OnLoss};
 use crate::terms::{Offset, Position};
 
 /// How many segments are named that will be read next: more than anybody reads at once.
@@ -47,7 +47,10 @@ impl Recovery {
                 return self.split_segment(state, base, last_offset);
             }
         };
-        if truncated {
+        let keeps_behind = self.inputs.on_loss == OnLoss::CutHere;
+        if truncated && keeps_behind {
+            self.note_kept_behind(state, base);
+        } else if truncated {
             self.drop_segments_behind(state, base)?;
             state.phase = Phase::Finish;
             return Ok(());
@@ -88,7 +91,11 @@ impl Recovery {
                 .dir
                 .write(&txn, Content::new(encode_aborted(&aborted)))?;
         }
+        // Where a single place is bad the segment can be cut there.
+        let cuts_here =
+            self.inputs.on_loss == OnLoss::CutHere && scan.valid_up_to.0 < scan.file_len;
         match scan.stop {
+            ScanStop::OffsetsGoBack { .. } if cuts_here => {}
             ScanStop::OffsetsGoBack { .. } => return Ok(Recovered::OffsetsGoBack(segment.len)),
             ScanStop::OffsetOverflow { last_offset } => {
                 return Ok(Recovered::Overflow(last_offset));
@@ -261,6 +268,17 @@ impl Recovery {
             state.remove_segment(later_base);
         }
         Ok(())
+    }
+
+    /// Tells what is missing between a segment that is cut and the next one, which stays.
+    fn note_kept_behind(&self, state: &mut State, base: Offset) {
+        let behind = (std::ops::Bound::Excluded(base), std::ops::Bound::Unbounded);
+        let next = state.segments.range(behind).next().map(|(base, _)| *base);
+        let end = self.facts.scan(base).map(|scan| scan.next_offset);
+        if let (Some(next), Some(end)) = (next, end) {
+            state.findings.push(words::kept_behind(base, end, next));
+            state.loss.add(AskReason::LaterSegments, 0, Some(0));
+        }
     }
 
     fn note_cut(&self, state: &mut State, scan: &SegmentScan) {

@@ -63,6 +63,8 @@ pub(super) struct Order<'a> {
     pub(super) loaded_snapshots: &'a BTreeSet<Offset>,
     /// The snapshots without producers that a clean load of a log without any makes.
     pub(super) empty_snapshots: &'a BTreeSet<Offset>,
+    /// Whether segments behind a cut stay: a boot drops them as long as the first cut is not done, so that goes last.
+    pub(super) cuts_from_last: bool,
     /// When the epoch file is written.
     pub(super) epochs: EpochTurn,
     /// The segment that a truncation cuts.
@@ -349,6 +351,7 @@ impl Order<'_> {
                 };
                 (turn, class, offset.0.wrapping_neg(), rank)
             }
+            Turn::Cuts if self.cuts_from_last => (turn, rank, offset.0.wrapping_neg(), 0),
             // The newest first: a boot that finds an older one alone rebuilds the producers from there.
             Turn::OlderSnapshots if self.empty_snapshots.contains(&offset) => {
                 (turn, 0, offset.0.wrapping_neg(), 0)

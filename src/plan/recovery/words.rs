@@ -193,6 +193,20 @@ pub(super) fn replaced_by_piece(file: &str, base: Offset, len: u64) -> Finding {
     .next("decide: take Kafka's way, or leave the log and fetch it from another replica")
 }
 
+/// Returns the finding for segments that stay although one before them is cut.
+pub(super) fn kept_behind(base: Offset, end: Offset, next: Offset) -> Finding {
+    Finding::new(
+        FindingCode::DecisionTaken,
+        Severity::Warning,
+        format!(
+            "segment {base} is cut only here: it ends at {end} and the segments from {next} on stay. A boot finds each of \
+             them whole and cuts nothing. Consumers go from {end} straight to {next}; as a follower this replica does not \
+             fetch what is missing, and as a leader it does not have it for others"
+        ),
+    )
+    .offset(end)
+}
+
 /// Returns the finding for a log that lies below its log start.
 pub(super) fn log_start_beyond_end(end: Offset, start: Offset, bytes: u64) -> Finding {
     Finding::new(

@@ -164,15 +164,19 @@ public final class LoadLogs {
                       LogConfig defaults, Map<String, LogConfig> topics) throws Exception {
         Function<Object, Object> isStray = log -> false;
         Class<?>[] types = loadLog.getParameterTypes();
-        boolean scala = types[2] == scala.collection.Map.class;
         loadLog.invoke(logManager, partition, clean,
-            scala ? CollectionConverters.asScala(recoveryPoints) : recoveryPoints,
-            scala ? CollectionConverters.asScala(logStarts) : logStarts,
+            map(types[2], recoveryPoints),
+            map(types[3], logStarts),
             defaults,
-            scala ? CollectionConverters.asScala(topics) : topics,
+            map(types[5], topics),
             new ConcurrentHashMap<String, Object>(),
-            scala ? FunctionConverters.asScalaFromFunction(isStray) : isStray);
+            types[7] == Function.class ? isStray : FunctionConverters.asScalaFromFunction(isStray));
         runTasks();
+    }
+
+    /** Releases turned from Scala to Java argument by argument. */
+    private static Object map(Class<?> type, Map<?, ?> map) {
+        return type == Map.class ? map : CollectionConverters.asScala(map);
     }
 
     /** Runs what Kafka has put off and what is due. */

@@ -1,4 +1,5 @@
 //! Small trees and the outcome that Kafka's own procedure has for them; each is built by the encoder of these tests.
 
+mod decisions;
 mod overflow;
 mod preallocation;

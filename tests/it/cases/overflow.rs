@@ -103,7 +103,7 @@ fn pieces_are_checked_like_any_segment() {
 }
 
 /// Below the recovery point only a missing index shows it; then the indexes are those of the split, an entry for each
-/// 1 MiB that was copied up to 4.0 and for each batch from 4.1 on.
+/// 1 MiB that was copied in older releases and for each batch in 3.9.1 and from 4.0.1 on.
 #[test]
 fn below_the_recovery_point_the_indexes_are_those_of_the_split() {
     let entries = |version, indexed: bool| {
@@ -126,8 +126,14 @@ fn below_the_recovery_point_the_indexes_are_those_of_the_split() {
         after.files[&index_name(0)].clone().unwrap()
     };
     for clean in [true, false] {
-        assert_eq!(entries(KafkaVersion::new(4, 4, 0), clean), indexes(0).0);
-        assert_eq!(entries(KafkaVersion::new(4, 0, 2), clean), b"");
+        for version in [(3, 9, 1), (4, 0, 2), (4, 4, 0)] {
+            let version = KafkaVersion::new(version.0, version.1, version.2);
+            assert_eq!(entries(version, clean), indexes(0).0, "{version}");
+        }
+        for version in [(3, 7, 2), (3, 9, 0), (4, 0, 0)] {
+            let version = KafkaVersion::new(version.0, version.1, version.2);
+            assert_eq!(entries(version, clean), b"", "{version}");
+        }
     }
 }
 

@@ -11,8 +11,9 @@ use krescue::app::{Event, PlanRequest};
 use krescue::engine::{DirProgress, Phase, Progress};
 use krescue::log::{Finding, FindingCode, Severity};
 use krescue::plan::{
-    Ask, AskReason, CheckpointEntry, Content, HandOver, LogConfig, LogDirPlan, PartitionPlan,
-    PlanAct, Quarantine, RecoveryPlan, SegmentSummary, Step, StepAction, StopState, Verdict,
+    Ask, AskReason, CheckpointEntry, Content, HandOver, LogConfig, LogDirPlan, OnLoss,
+    PartitionPlan, PlanAct, Quarantine, RecoveryPlan, SegmentSummary, Step, StepAction, StopState,
+    Verdict,
 };
 use krescue::terms::{KafkaVersion, Offset, Position, Timestamp, TopicPartition};
 
@@ -131,6 +132,17 @@ pub(super) fn crc() -> Finding {
     .next("See whether another replica is in sync before you take Kafka's way.")
 }
 
+fn open_ask() -> Ask {
+    Ask {
+        reason: AskReason::LaterSegments,
+        lost_bytes: 96 * KIB,
+        lost_records: Some(642),
+        lost_segments: 1,
+        accepted: false,
+        decided: OnLoss::Ask,
+    }
+}
+
 fn step(file: &str, action: StepAction, quarantine: Quarantine, reason: &str) -> Step {
     Step {
         file: file.to_owned(),
@@ -232,13 +244,7 @@ fn partition(log: &(&str, usize, u64, u64, u64)) -> PartitionPlan {
                 .offset(Offset(1_530))
                 .loses(64 * KIB, Some(430)),
             ];
-            plan.verdict = Verdict::Ask(Ask {
-                reason: AskReason::LaterSegments,
-                lost_bytes: 96 * KIB,
-                lost_records: Some(642),
-                lost_segments: 1,
-                accepted: false,
-            });
+            plan.verdict = Verdict::Ask(open_ask());
             plan.steps = vec![
                 step(
                     "00000000000000001530.log",

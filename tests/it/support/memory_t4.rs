@@ -55,6 +55,7 @@ pub(crate) fn inputs(recovery_point: i64) -> RecoveryInputs {
         config: LogConfig::default(),
         on_loss: OnLoss::Ask,
         checkpoint_io_error: false,
+        hand_over: krescue::plan::HandOver::Verify,
         truncation: None,
     }
 }
