@@ -7,8 +7,8 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 use krescue::disk::{DiskAction, LogDirLock, RealStorage};
-use krescue::engine::{JobOutcome, LikeKafka, PlanSpec};
-use krescue::plan::HandOver;
+use krescue::engine::{JobOutcome, PlanSpec};
+use krescue::plan::{HandOver, OnLoss};
 use krescue::terms::{KafkaVersion, Timestamp};
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
@@ -34,7 +34,7 @@ fn spec(tree: &Tree) -> PlanSpec {
         Timestamp(1_700_000_100_000),
     );
     spec.hand_over = HandOver::Clean;
-    spec.like_kafka = LikeKafka::Always;
+    spec.decisions.others = OnLoss::LikeKafka;
     spec.quarantine = Some(tree.path("quarantine"));
     spec
 }

@@ -109,6 +109,7 @@ fn inputs(recovery_point: Offset) -> RecoveryInputs {
         },
         on_loss: OnLoss::LikeKafka,
         checkpoint_io_error: false,
+        hand_over: krescue::plan::HandOver::Verify,
         truncation: None,
     }
 }
