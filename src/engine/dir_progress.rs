@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::file_bytes::hash_range;
-use super::hand_over::checkpoints;
+use super::hand_over::own_checkpoints;
 use super::stamps::{StampError, changed};
 use crate::disk::{FileStat, LogDirListing, Storage};
 use crate::format::file_name::CLEAN_SHUTDOWN_MARKER;
@@ -15,7 +15,7 @@ pub(super) fn check_resumed_dir(
     dir: &LogDirPlan,
     listing: &LogDirListing,
 ) -> Result<(), StampError> {
-    let written = checkpoints(dir);
+    let written = own_checkpoints(dir);
     let undo: Vec<&Step> = dir
         .undo
         .iter()
@@ -31,13 +31,11 @@ pub(super) fn check_resumed_dir(
         let ours = match now {
             None => dir.removes_marker && is_marker || undo.iter().any(|step| removes(step, name)),
             Some(now) => {
-                let content = written.iter().find(|(of, _)| *of == name);
-                let is_written = match content {
-                    Some((_, content)) if content.len == now.len => {
-                        is_content(storage, &dir.path.join(name), now.len, &content.sha256)?
-                    }
-                    _ => false,
-                };
+                let mut is_written = false;
+                for (_, content) in written.iter().filter(|(of, _)| *of == name) {
+                    is_written |= content.len == now.len
+                        && is_content(storage, &dir.path.join(name), now.len, &content.sha256)?;
+                }
                 is_written
                     || is_marker && dir.hand_over == HandOver::Clean && now.len == 0
                     || undo.iter().any(|step| restored(step, name, now))

@@ -58,7 +58,7 @@ pub(super) fn keep_dir(
     if plan.removes_marker {
         kept.marker = keep(CLEAN_SHUTDOWN_MARKER)?;
     }
-    for (name, content) in checkpoints(plan) {
+    for (name, content) in own_checkpoints(plan) {
         kept.checkpoints.push(CheckpointKept {
             kept: keep(name)?,
             name: name.to_owned(),
@@ -75,8 +75,18 @@ pub(super) fn keep_dir(
     })
 }
 
+/// Returns every checkpoint that an apply writes, by name: a truncation may write recovery points twice.
+pub(super) fn own_checkpoints(plan: &LogDirPlan) -> Vec<(&'static str, Content)> {
+    let lowered = plan.lowered.as_ref();
+    let points = lowered.and_then(|lowered| lowered.recovery_points.as_ref());
+    let points = points.map(|points| (RECOVERY_POINT_CHECKPOINT, Content::new(encode(points))));
+    let mut all = checkpoints(plan);
+    all.extend(points.filter(|points| !checkpoints(plan).contains(points)));
+    all
+}
+
 /// Returns the checkpoints that an apply leaves, by name.
-pub(super) fn checkpoints(plan: &LogDirPlan) -> Vec<(&'static str, Content)> {
+fn checkpoints(plan: &LogDirPlan) -> Vec<(&'static str, Content)> {
     let lowered = plan.lowered.as_ref();
     let handed_over = plan
         .recovery_points

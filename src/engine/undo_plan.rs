@@ -182,11 +182,12 @@ impl Undo<'_> {
         if is_same(stamp_of(&dir.stamps, name), now) {
             return Ok(None);
         }
-        let written = notes
+        let written: Vec<_> = notes
             .into_iter()
             .flat_map(|notes| &notes.kept.checkpoints)
-            .find(|checkpoint| checkpoint.name == name);
-        let (Some(now), Some(written)) = (now, written) else {
+            .filter(|checkpoint| checkpoint.name == name)
+            .collect();
+        let (Some(now), Some(first)) = (now, written.first()) else {
             let how = if now.is_some() {
                 "was written to"
             } else {
@@ -195,10 +196,15 @@ impl Undo<'_> {
             return Err(changed(&dir.path, name, how));
         };
         let path = dir.path.join(name);
-        if now.len != written.len || !is_content(self.storage, &path, now.len, &written.sha256)? {
+        let mut is_ours = false;
+        for written in &written {
+            is_ours |= now.len == written.len
+                && is_content(self.storage, &path, now.len, &written.sha256)?;
+        }
+        if !is_ours {
             return Err(changed(&dir.path, name, "was written to"));
         }
-        let action = match written.kept.clone() {
+        let action = match first.kept.clone() {
             Some(kept) => StepAction::Restore {
                 kept: Box::new(kept),
                 replaces: Some(now.len),

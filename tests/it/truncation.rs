@@ -1,7 +1,9 @@
 //! The decision of a truncation over a log with known numbers: four segments of 100 batches of 10 records.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
+use krescue::engine::{JobOutcome, PlanSpec, PlanStore, TruncationSpec, plan_undo};
 use krescue::format::file_name::{FileKind, segment_file_name};
 use krescue::log::FindingCode;
 use krescue::plan::{
@@ -10,8 +12,10 @@ use krescue::plan::{
 };
 use krescue::terms::{KafkaVersion, LeaderEpoch, Offset, Timestamp, TopicPartition};
 
-use crate::support::fixture::{BATCH, SEGMENT, TOPIC_ID, indexes, segment};
+use crate::support::apply::{apply, contents, copy_tree, stored};
+use crate::support::fixture::{BATCH, SEGMENT, TOPIC_ID, Tree, indexes, segment};
 use crate::support::memory_dir::MemoryDir;
+use crate::support::storage::StoppingStorage;
 
 fn name(base: i64, kind: FileKind) -> String {
     segment_file_name(Offset(base), kind)
@@ -252,4 +256,74 @@ fn in_a_crashed_log_dir_the_log_is_recovered_in_the_same_plan() {
     assert_eq!(log.len() as u64, len(70));
     let again = dir.plan(&unclean(3800));
     assert_eq!(again.verdict, Verdict::Nothing);
+}
+
+/// Two logs in a crashed dir: the recovery point of one lies above its target, that of the other is missing.
+fn two_logs() -> Tree {
+    let tree = Tree::t4_unflushed();
+    copy_tree(&tree.path("d1/t-0"), &tree.path("d1/t-1"));
+    let points = tree.path("d1/recovery-point-offset-checkpoint");
+    std::fs::write(points, "0\n1\nt 0 3500\n").unwrap();
+    tree
+}
+
+fn two_truncations(tree: &Tree) -> PlanSpec {
+    let now = Timestamp(1_700_000_400_000);
+    let mut spec = PlanSpec::new(vec![tree.path("d1")], KafkaVersion::NEWEST_KNOWN, now);
+    let mut truncation = TruncationSpec::default();
+    for (number, offset) in [(0, 1505), (1, 2000)] {
+        let partition = TopicPartition::new("t", number);
+        let target = TruncationTarget::Offset(Offset(offset));
+        truncation.targets.insert(partition.clone(), target);
+        truncation.replicas.insert(partition, replicas(&[1]));
+    }
+    spec.truncation = Some(truncation);
+    spec.quarantine = Some(tree.path("quarantine"));
+    spec
+}
+
+/// Returns the files of the log dir, without what a killed run left half-written beside them.
+fn whole_files(tree: &Tree) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut files = contents(&tree.path("d1"));
+    files.retain(|name, _| !name.to_string_lossy().ends_with(".krescue.tmp"));
+    files
+}
+
+#[test]
+fn truncations_killed_at_any_change_go_on_by_their_hash_and_are_taken_back() {
+    let whole = two_logs();
+    let state = whole.path("state");
+    let before = whole_files(&whole);
+    let plan = stored(&state, two_truncations(&whole));
+    let storage = StoppingStorage::never();
+    assert_eq!(apply(&storage, &state, &plan), JobOutcome::Done);
+    let end = whole_files(&whole);
+    let points = &end[Path::new("recovery-point-offset-checkpoint")];
+    assert_eq!(points, b"0\n2\nt 0 1505\nt 1 2000\n");
+    let (mut resumed, mut undone) = (0, 0);
+    // The first half of the changes is made beside the log dir.
+    for changes in storage.changes() / 2..storage.changes() {
+        let tree = two_logs();
+        let state = tree.path("state");
+        let plan = stored(&state, two_truncations(&tree));
+        let killed = apply(&StoppingStorage::after(changes), &state, &plan);
+        assert!(!matches!(killed, JobOutcome::Done), "{killed:?}");
+        let undo =
+            (changes % 2 == 1).then(|| plan_undo(&state, &plan.hash, Timestamp(1_700_000_500_000)));
+        let (then, expected) = if let Some(Ok(made)) = undo {
+            undone += 1;
+            (PlanStore::new(&state).save(made).unwrap(), &before)
+        } else {
+            resumed += 1;
+            (plan, &end)
+        };
+        let outcome = apply(&StoppingStorage::never(), &state, &then);
+        assert_eq!(outcome, JobOutcome::Done, "after {changes} changes");
+        assert!(
+            whole_files(&tree) == *expected,
+            "after {changes} changes: {:?}",
+            tree.path("d1")
+        );
+    }
+    assert!(resumed > 10 && undone > 10, "{resumed} {undone}");
 }
