@@ -1,6 +1,6 @@
 //! The acts: what may be done with the selected thing, and why it is refused now.
 
-use crate::plan::Verdict;
+use crate::plan::{OnLoss, Verdict};
 
 use super::confirm::class_word;
 use super::effect::Scope;
@@ -27,8 +27,8 @@ pub enum Act {
     Scan,
     /// Opens the plan of a recovery.
     Recover(Target),
-    /// Opens the plan that takes Kafka's way with one ASK.
-    KafkasWay(LogId),
+    /// Opens the plan that decides one ASK.
+    Decide(LogId, OnLoss),
     /// Leaves one ASK as it is.
     Leave(LogId),
     /// Shows the newest plan.
@@ -77,7 +77,9 @@ pub fn menu(state: &State) -> Vec<ActItem> {
     }
     if let Some(row) = selected.filter(|row| row.open_ask().is_some()) {
         items.push(item(state, 'l', Act::Leave(row.id)));
-        items.push(item(state, 'f', Act::KafkasWay(row.id)));
+        items.push(item(state, 'c', Act::Decide(row.id, OnLoss::CutHere)));
+        items.push(item(state, 'e', Act::Decide(row.id, OnLoss::Leave)));
+        items.push(item(state, 'f', Act::Decide(row.id, OnLoss::LikeKafka)));
     }
     items.push(item(state, 'p', Act::ShowPlan));
     items.push(item(state, 't', Act::Stop));
@@ -117,8 +119,14 @@ fn describe(state: &State, act: &Act) -> String {
             format!("recover {logs}: shows the plan")
         }
         Act::Recover(Target::Log(id)) => format!("recover {}: shows the plan", name(id)),
-        Act::KafkasWay(id) => format!("take Kafka's way with {}: shows the plan", name(id)),
-        Act::Leave(id) => format!("leave {} as it is", name(id)),
+        Act::Decide(id, OnLoss::CutHere) => {
+            format!("cut {} only where it is bad", name(id))
+        }
+        Act::Decide(id, OnLoss::Leave) => {
+            format!("keep all of {}, unread by a boot", name(id))
+        }
+        Act::Decide(id, _) => format!("take Kafka's way with {}: shows the plan", name(id)),
+        Act::Leave(id) => format!("leave {} undecided", name(id)),
         Act::ShowPlan => "show the plan".to_owned(),
         Act::Stop => match &world.work {
             Some(work) if work.is_apply() => "stop the job after this step".to_owned(),
@@ -133,7 +141,7 @@ fn describe(state: &State, act: &Act) -> String {
 
 fn class(state: &State, act: &Act) -> &'static str {
     match act {
-        Act::KafkasWay(_) => "class C",
+        Act::Decide(..) => "class C",
         Act::Recover(_) | Act::ShowPlan => match &state.world.plan {
             Some(shown) => class_word(shown.plan.class()),
             None => "class by plan",
@@ -147,10 +155,10 @@ pub fn refusal(state: &State, act: &Act) -> Option<String> {
     let world = &state.world;
     let running = world.work.as_ref().filter(|work| work.runs());
     match act {
-        Act::Scan | Act::Recover(_) | Act::KafkasWay(_) if world.broker.is_none() => {
+        Act::Scan | Act::Recover(_) | Act::Decide(..) if world.broker.is_none() => {
             Some("no broker is open".to_owned())
         }
-        Act::Scan | Act::Recover(_) | Act::KafkasWay(_) if running.is_some() => Some(
+        Act::Scan | Act::Recover(_) | Act::Decide(..) if running.is_some() => Some(
             if running.is_some_and(super::state::Work::is_apply) {
                 "a job runs"
             } else {
@@ -158,7 +166,7 @@ pub fn refusal(state: &State, act: &Act) -> Option<String> {
             }
             .to_owned(),
         ),
-        Act::Recover(_) | Act::KafkasWay(_) => {
+        Act::Recover(_) | Act::Decide(..) => {
             let refused = world.presence().and_then(Presence::refuses);
             refused.or_else(|| match act {
                 Act::Recover(Target::Log(id)) => world.logs.row(*id).and_then(cannot_recover),

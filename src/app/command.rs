@@ -1,6 +1,6 @@
 //! The command line behind `:`: every jump and every act by name.
 
-use crate::plan::HandOver;
+use crate::plan::{HandOver, OnLoss};
 
 use super::act::{Act, Target};
 use super::action::{Action, PaneId};
@@ -26,7 +26,7 @@ const fn help(name: &'static str, arguments: &'static str, does: &'static str) -
 }
 
 /// The commands, in the order in which they are listed.
-pub const COMMANDS: [CommandHelp; 22] = [
+pub const COMMANDS: [CommandHelp; 24] = [
     help("overview", "", "show the host at a glance"),
     help("recovery", "", "show log dirs, logs and findings"),
     help("log", "", "show krescue's own events"),
@@ -47,7 +47,17 @@ pub const COMMANDS: [CommandHelp; 22] = [
         "[PARTITION]",
         "show the plan that loses good records as Kafka does",
     ),
-    help("leave", "[PARTITION]", "leave an ASK as it is"),
+    help(
+        "cut-here",
+        "[PARTITION]",
+        "show the plan that cuts a log only where it is bad",
+    ),
+    help(
+        "keep",
+        "[PARTITION]",
+        "show the plan that keeps all of a log, unread by a boot",
+    ),
+    help("leave", "[PARTITION]", "leave an ASK undecided"),
     help("stop", "", "stop the job after its step, or the scan"),
     help("arm", "", "let a confirmed plan change files"),
     help("disarm", "", "look only again"),
@@ -87,7 +97,9 @@ pub fn parse(line: &str, state: &State) -> Result<Action, String> {
         ("recover", [of]) => Action::Do(Act::Recover(target(of, state)?)),
         ("plan", []) => Action::Do(Act::ShowPlan),
         ("hand-over", [word]) => Action::SetHandOver(hand_over(word)?),
-        ("kafkas-way", words) => Action::Do(Act::KafkasWay(log(words, state)?)),
+        ("kafkas-way", words) => decide(words, OnLoss::LikeKafka, state)?,
+        ("cut-here", words) => decide(words, OnLoss::CutHere, state)?,
+        ("keep", words) => decide(words, OnLoss::Leave, state)?,
         ("leave", words) => Action::Do(Act::Leave(log(words, state)?)),
         ("stop", []) => Action::Do(Act::Stop),
         ("arm", []) => Action::Do(Act::Arm),
@@ -134,7 +146,7 @@ pub fn complete(line: &str, state: &State) -> Vec<String> {
     let dirs = state.world.logs.dirs.iter().map(|dir| dir.label.as_str());
     match command {
         "recover" => with(command, &mut dirs.chain(["marked"]).chain(logs()), part),
-        "kafkas-way" | "leave" => {
+        "kafkas-way" | "cut-here" | "keep" | "leave" => {
             let asks = state.world.logs.rows();
             let asks = asks.filter(|row| row.open_ask().is_some());
             with(command, &mut asks.map(|row| row.dir_name.as_str()), part)
@@ -180,6 +192,10 @@ fn target(name: &str, state: &State) -> Result<Target, String> {
     find_log(name, state)
         .map(Target::Log)
         .ok_or_else(|| format!("no log dir or partition is named {name}"))
+}
+
+fn decide(words: &[&str], on_loss: OnLoss, state: &State) -> Result<Action, String> {
+    Ok(Action::Do(Act::Decide(log(words, state)?, on_loss)))
 }
 
 fn log(words: &[&str], state: &State) -> Result<super::state::LogId, String> {

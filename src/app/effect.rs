@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::plan::HandOver;
+use crate::plan::{HandOver, OnLoss};
 use crate::terms::Position;
 
 use super::event::Level;
@@ -34,8 +34,8 @@ pub enum Scope {
 pub struct PlanRequest {
     /// For which logs.
     pub scope: Scope,
-    /// Whether Kafka's way is taken where good records would go.
-    pub like_kafka: bool,
+    /// What is done with the logs of the scope where Kafka's way costs good records.
+    pub on_loss: OnLoss,
     /// What the dirs are handed over as.
     pub hand_over: HandOver,
 }

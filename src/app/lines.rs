@@ -45,15 +45,13 @@ pub fn lines(state: &State) -> Vec<String> {
     }
     if let Some(row) = state.selected_log() {
         if row.open_ask().is_some() {
-            lines.push("# Kafka's way with the selected log: good records are lost".to_owned());
+            lines.push("# the ways to decide the selected log".to_owned());
             let name = row.dir_name.as_str();
-            lines.push(line(&[
-                "recover",
-                "--partition",
-                name,
-                "--like-kafka",
-                "--apply",
-            ]));
+            for way in ["cut-here", "leave", "like-kafka"] {
+                let decision = format!("{name}={way}");
+                let words = ["recover", "--partition", name, "--decide", &decision];
+                lines.push(line(&words));
+            }
         }
         if let Some(detail) = &state.view.detail
             && let Some((path, _)) = detail.place(world)

@@ -13,7 +13,6 @@ use crate::engine::{
     EngineError, JobEvent, JobHandle, JobId, JobOutcome, JobState, MadePlan, PlanHandle, PlanSpec,
     PlanStore, Reading, start_plan,
 };
-use crate::plan::OnLoss;
 
 use super::look::{News, now};
 
@@ -88,10 +87,8 @@ fn spec(context: &Context, look: &Look, request: &PlanRequest) -> Result<PlanSpe
             name.partition().cloned()
         });
         spec.selection = Some(named.collect());
-        if request.like_kafka {
-            let decided = logs.iter().map(|log| (log.clone(), OnLoss::LikeKafka));
-            spec.decisions.by_dir = decided.collect();
-        }
+        let decided = logs.iter().map(|log| (log.clone(), request.on_loss));
+        spec.decisions.by_dir = decided.collect();
     }
     Ok(spec)
 }

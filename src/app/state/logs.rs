@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::app::facts::LogDirFacts;
 use crate::engine::{DirProgress, JobEvent, LogState};
 use crate::log::{Finding, Severity};
-use crate::plan::{HandOver, PartitionPlan, RecoveryPlan, StepAction, StopState, Verdict};
+use crate::plan::{HandOver, OnLoss, PartitionPlan, RecoveryPlan, StepAction, StopState, Verdict};
 
 /// A log's number for this session: its log dir and its dir's name, whatever its row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -94,7 +94,10 @@ impl LogRow {
             (Some(LogState::Scanning), _) => "scanning",
             (Some(LogState::Applying), _) => "applying",
             (Some(LogState::Done), Some(Verdict::Recover)) if self.cuts => "cut",
-            (Some(LogState::Done), Some(Verdict::Ask(ask))) if ask.accepted => "cut",
+            (Some(LogState::Done), Some(Verdict::Ask(ask))) if ask.accepted => match ask.decided {
+                OnLoss::Leave => "kept",
+                _ => "cut",
+            },
             (Some(LogState::Done), Some(Verdict::Truncate(_))) => "truncated",
             (Some(LogState::Done), _) => "done",
             (Some(_), Some(verdict)) => self.planned_word(verdict),
@@ -110,7 +113,10 @@ impl LogRow {
             Verdict::Recover => "rebuild",
             Verdict::TakeBack => "take back",
             Verdict::Truncate(_) => "truncate",
-            Verdict::Ask(ask) if ask.accepted => "would cut",
+            Verdict::Ask(ask) if ask.accepted => match ask.decided {
+                OnLoss::Leave => "would keep",
+                _ => "would cut",
+            },
             Verdict::Ask(_) if self.choice == Choice::Leave => "ASK: left",
             Verdict::Ask(_) => "ASK",
             Verdict::Refused { .. } => "REFUSED",
@@ -128,8 +134,8 @@ impl LogRow {
             "ASK: left" => 4,
             "applying" => 5,
             "scanning" => 6,
-            "would cut" => 7,
-            "cut" => 8,
+            "would cut" | "would keep" => 7,
+            "cut" | "kept" => 8,
             "rebuild" | "take back" => 9,
             "waiting" => 10,
             "not read" | "read" => 11,

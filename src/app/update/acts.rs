@@ -12,7 +12,7 @@ use crate::app::state::{
     Beside, Choice, HandOverChoice, Overlay, Pending, PlanDialog, Prompt, ShownPlan, State,
     WorkKind,
 };
-use crate::plan::HandOver;
+use crate::plan::{HandOver, OnLoss};
 
 use super::tell;
 
@@ -25,10 +25,10 @@ pub(super) fn on_act(state: &mut State, act: Act, effects: &mut Vec<Effect>) {
     match act {
         Act::Scan => plan(state, PlanRequest::default(), false, effects),
         Act::Recover(target) => recover(state, &target, effects),
-        Act::KafkasWay(id) => {
+        Act::Decide(id, on_loss) => {
             let request = PlanRequest {
                 scope: act::scope(state, &Target::Log(id)),
-                like_kafka: true,
+                on_loss,
                 hand_over: state.view.hand_over.unless_clean(),
             };
             plan(state, request, true, effects);
@@ -104,7 +104,7 @@ fn recover(state: &mut State, target: &Target, effects: &mut Vec<Effect>) {
     }
     let request = PlanRequest {
         scope,
-        like_kafka: false,
+        on_loss: OnLoss::Ask,
         hand_over,
     };
     let made = state.world.plan.as_ref();

@@ -12,7 +12,7 @@ use crate::app::state::{Beside, Ended, Overlay, Pending, ShownPlan, State, Work,
 use crate::app::text;
 use crate::engine::{JobEvent, JobOutcome, LogState};
 use crate::log::Severity;
-use crate::plan::RecoveryPlan;
+use crate::plan::{OnLoss, RecoveryPlan};
 use crate::terms::Timestamp;
 
 use super::{acts, tell};
@@ -191,7 +191,7 @@ fn on_work(state: &mut State, event: &JobEvent, effects: &mut Vec<Effect>) {
         let hand_over = state.world.plan.as_ref().map(|shown| shown.plan.hand_over);
         effects.push(Effect::Plan(PlanRequest {
             scope: Scope::All,
-            like_kafka: false,
+            on_loss: OnLoss::Ask,
             hand_over: hand_over.unwrap_or_default(),
         }));
     }

@@ -314,7 +314,8 @@ fn told_of_ask(ask: &Ask, theme: &Theme) -> Vec<Told> {
         words::loss(ask),
         words::ask_reason(ask.reason)
     );
-    let krescue = "leaves it until you decide: x l leave it, x f Kafka's way (class C)";
+    let krescue = "leaves it until you decide (class C): x c cut only here, x e keep all of it, x f Kafka's way; \
+                   or fetch it anew from another replica";
     vec![
         ("kafka", kafka, theme.danger),
         ("krescue", krescue.to_owned(), theme.text),

@@ -6,7 +6,7 @@ use krescue::app::state::{Overlay, WorkKind};
 use krescue::app::{Effect, Event, PlanRequest, Scope};
 use krescue::engine::{JobEvent, JobOutcome};
 use krescue::log::{Finding, FindingCode, Severity};
-use krescue::plan::{HandOver, RecoveryPlan};
+use krescue::plan::{HandOver, OnLoss, RecoveryPlan};
 use krescue::terms::Offset;
 
 use super::fixtures::*;
@@ -218,13 +218,32 @@ fn an_ask_is_decided_where_it_is_open() {
     let [Effect::ReadBytes { .. }, Effect::Plan(request)] = &session.take_acts()[..] else {
         panic!("not a plan");
     };
-    assert!(request.like_kafka);
+    assert_eq!(request.on_loss, OnLoss::LikeKafka);
     let alone = vec![(dirs()[0].clone(), "payments-1".to_owned())];
     assert_eq!(request.scope, Scope::Logs(alone));
     let mut session = with_plan(plan());
     session.type_keys(":payments-1\nxl");
     assert_eq!(session.state.selected_log().unwrap().word(), "ASK: left");
     assert!(session.screen(120, 32).contains("DO NOT START"));
+}
+
+#[test]
+fn each_way_to_decide_an_ask_has_its_letter_and_its_command() {
+    for (letter, command, way) in [
+        ('c', "cut-here", OnLoss::CutHere),
+        ('e', "keep", OnLoss::Leave),
+        ('f', "kafkas-way", OnLoss::LikeKafka),
+    ] {
+        for keys in [format!("x{letter}"), format!(":{command}\n")] {
+            let mut session = with_plan(plan());
+            session.type_keys(&format!(":payments-1\n{keys}"));
+            let acts = session.take_acts();
+            let Some(Effect::Plan(request)) = acts.last() else {
+                panic!("{keys}: {acts:?}");
+            };
+            assert_eq!(request.on_loss, way, "{keys}");
+        }
+    }
 }
 
 #[test]
