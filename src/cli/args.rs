@@ -9,7 +9,9 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 use super::help;
-use super::value::{HashPrefix, parse_decision, parse_hash, parse_partition, parse_time};
+use super::value::{
+    HashPrefix, parse_decision, parse_duration, parse_hash, parse_partition, parse_time,
+};
 use crate::plan::{OnLoss, TruncationTarget};
 use crate::settings::{Quarantine, parse_rate, parse_size};
 use crate::terms::{KafkaVersion, LeaderEpoch, Offset, Timestamp, TopicPartition};
@@ -103,6 +105,10 @@ pub enum Command {
     /// Take back what the apply of a plan did, from the quarantine, as long as nothing was written since
     #[command(after_help = help::EXIT_CODES, after_long_help = help::CONTRACT)]
     Undo(UndoArgs),
+    /// What applies keep, so that they can be taken back
+    Quarantine(QuarantineArgs),
+    /// Say who did what with this state dir: applies, undos, purges, refusals
+    Audit(AuditArgs),
     /// List the jobs of this host, running and ended
     Jobs(JobsArgs),
     /// Ask a job to stop after its current step
@@ -328,6 +334,61 @@ pub struct WatchArgs {
     /// Print JSON lines
     #[arg(long)]
     pub json: bool,
+}
+
+/// Arguments of `quarantine`.
+#[derive(Debug, ClapArgs)]
+pub struct QuarantineArgs {
+    /// What to do with it
+    #[command(subcommand)]
+    pub command: QuarantineCommand,
+}
+
+/// What to do with the quarantine.
+#[derive(Debug, Subcommand)]
+pub enum QuarantineCommand {
+    /// List what each plan keeps: age, size, logs, and whether it can still be taken back
+    Ls(LsArgs),
+    /// Remove what plans keep; they cannot be taken back any more
+    Purge(PurgeArgs),
+}
+
+/// Arguments of `quarantine ls`.
+#[derive(Debug, ClapArgs)]
+pub struct LsArgs {
+    /// Print JSON lines
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `quarantine purge`.
+#[derive(Debug, ClapArgs)]
+#[command(group(clap::ArgGroup::new("which").required(true).multiple(true).args(["older_than", "plan"])))]
+#[expect(clippy::struct_excessive_bools, reason = "a flag each, as typed")]
+pub struct PurgeArgs {
+    /// Only what is older, such as 30d, 12h, 90m
+    #[arg(long, value_name = "DUR", value_parser = parse_duration)]
+    pub older_than: Option<u64>,
+    /// Only what this plan keeps (8 or more hex digits of its hash)
+    #[arg(long, value_name = "HASH", value_parser = parse_hash)]
+    pub plan: Option<HashPrefix>,
+    /// Ask nothing; for scripts
+    #[arg(long)]
+    pub yes_to_all: bool,
+    /// Print JSON lines
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `audit`.
+#[derive(Debug, ClapArgs)]
+pub struct AuditArgs {
+    /// Print JSON lines
+    #[arg(long)]
+    pub json: bool,
+    /// Only what concerns this plan (8 or more hex digits of its hash)
+    #[arg(long, value_name = "HASH", value_parser = parse_hash)]
+    pub plan: Option<HashPrefix>,
 }
 
 /// Arguments of `jobs`.

@@ -23,7 +23,6 @@ pub(super) fn can_ask() -> bool {
 /// A refusal, if anything else was typed.
 pub(super) fn ask(plan: &RecoveryPlan, host: &str) -> Result<(), CliError> {
     let phrase = Phrase::of(plan, host);
-    let mut err = io::stderr().lock();
     let question = match (&phrase, plan.class()) {
         (Phrase::Yes, _) => "Go on? y/N ".to_owned(),
         (Phrase::Exactly(text), Some(Class::C)) => {
@@ -31,6 +30,22 @@ pub(super) fn ask(plan: &RecoveryPlan, host: &str) -> Result<(), CliError> {
         }
         (Phrase::Exactly(text), _) => format!("Type  {text}  to go on: "),
     };
+    typed(&question, |typed| phrase.accepts(typed))
+}
+
+/// Asks for exactly `phrase`.
+///
+/// # Errors
+///
+/// A refusal, if anything else was typed.
+pub(super) fn ask_for(question: &str, phrase: &str) -> Result<(), CliError> {
+    typed(question, |typed| {
+        Phrase::Exactly(phrase.to_owned()).accepts(typed)
+    })
+}
+
+fn typed(question: &str, accepts: impl FnOnce(&str) -> bool) -> Result<(), CliError> {
+    let mut err = io::stderr().lock();
     // Fails where the input is no terminal; then nothing was typed ahead.
     let _ = tcflush(io::stdin(), QueueSelector::IFlush);
     write!(err, "{question}")?;
@@ -40,7 +55,7 @@ pub(super) fn ask(plan: &RecoveryPlan, host: &str) -> Result<(), CliError> {
     if !typed.ends_with('\n') {
         writeln!(err)?;
     }
-    if phrase.accepts(&typed) {
+    if accepts(&typed) {
         return Ok(());
     }
     Err(CliError::refused("not confirmed; nothing was changed"))

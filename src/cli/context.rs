@@ -113,10 +113,7 @@ impl Context {
 
     /// Returns why this session may change nothing, if so.
     pub fn forbidden(&self) -> Option<String> {
-        let read_only = &self.settings.read_only;
-        read_only
-            .value
-            .then(|| format!("this session is read-only ({})", read_only.source))
+        self.settings.policy.forbids_acting()
     }
 }
 

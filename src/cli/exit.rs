@@ -147,6 +147,7 @@ impl From<SettingsError> for CliError {
             | SettingsError::LogDirMissing { .. }
             | SettingsError::LogDirDangling { .. }
             | SettingsError::LogDirUnreadable { .. } => Exit::Failed,
+            SettingsError::Policy { .. } => Exit::Refused,
             _ => Exit::Usage,
         };
         let hint = settings_hint(&error);
@@ -182,6 +183,7 @@ fn settings_hint(error: &SettingsError) -> &'static str {
         SettingsError::StateInLogDir { .. } => {
             "Kafka does not start over a dir that it does not know: name a place outside of the log dirs."
         }
+        SettingsError::Policy { .. } => "Leave the option out.",
         SettingsError::NoStateDir => "Name one with --state-dir DIR.",
         SettingsError::TopicConfig { .. } => {
             "A line is TOPIC KEY=VALUE[,KEY=VALUE], or what kafka-topics.sh --describe prints."
@@ -204,6 +206,7 @@ impl From<EngineError> for CliError {
                 Exit::Refused,
                 "Nothing was changed; krescue quarantine ls shows what can be taken back.",
             ),
+            EngineError::Refused { .. } => (Exit::Refused, "Nothing was changed."),
             EngineError::NoSuchJob { .. } => (Exit::Failed, "krescue jobs lists them."),
             EngineError::StateInsideLogDir { .. } => (Exit::Usage, "Name another --state-dir."),
             EngineError::StateDamaged { .. } => (

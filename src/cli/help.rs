@@ -46,6 +46,10 @@ JSON lines (--json)
              steps_total bytes_per_s end_time
   job        id state (running, done, done_but_left, refused, stopped, failed,
              killed) cause plan started who confirmed; its progress follows
+  kept       plan at age_s who dir bytes files partitions state can_undo
+             why_not purged (of quarantine ls and purge)
+  audit      at who terminal sudo_user ssh_connection host confirmed plan
+             undoes act (log, hand_over, end, purge, refused) and its fields
   summary    plan stored class (A, B, C) exit job cause logs bytes scan_bytes
              steps findings changed ask refused unreadable skipped cut_bytes
              lost_bytes lost_records quarantine_bytes

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use clap::Parser as _;
 
-use super::args::{Args, Command, StatusArgs};
+use super::args::{Args, Command, QuarantineCommand, StatusArgs};
 use super::command::DumpDepth;
 use super::out::Quiet;
 use super::report::{JsonReport, Summary};
@@ -95,6 +95,14 @@ fn dispatch(args: Args, out: &mut dyn Write) -> Result<Exit, CliError> {
         }
         Some(Command::Status(args)) => command::status(&context(Flags::default())?, &args, out),
         Some(Command::Watch(args)) => command::watch(&context(Flags::default())?, &args, out),
+        Some(Command::Quarantine(args)) => {
+            let context = context(Flags::default())?;
+            match args.command {
+                QuarantineCommand::Ls(args) => command::quarantine_ls(&context, &args, out),
+                QuarantineCommand::Purge(args) => command::quarantine_purge(&context, &args, out),
+            }
+        }
+        Some(Command::Audit(args)) => command::audit(&context(Flags::default())?, &args, out),
         Some(Command::Jobs(args)) => command::jobs(&context(Flags::default())?, &args, out),
         Some(Command::Stop(args)) => command::stop(&context(Flags::default())?, &args, out),
         Some(Command::Job(args)) => command::job(&context(Flags::default())?, &args),

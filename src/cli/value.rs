@@ -61,6 +61,22 @@ pub(super) fn parse_decision(text: &str) -> Result<(TopicPartition, OnLoss), Str
     Ok((parse_partition(partition)?, way))
 }
 
+/// Parses a duration in seconds: a number with s, m, h or d behind it.
+pub(super) fn parse_duration(text: &str) -> Result<u64, String> {
+    let error = || "not of the form 30d, 12h, 90m or 45s".to_owned();
+    let unit = text.chars().last().ok_or_else(error)?;
+    let seconds = match unit {
+        's' => 1,
+        'm' => 60,
+        'h' => 3600,
+        'd' => 86_400,
+        _ => return Err(error()),
+    };
+    let number = text.strip_suffix(unit).unwrap_or_default();
+    let number: u64 = number.parse().map_err(|_| error())?;
+    number.checked_mul(seconds).ok_or_else(error)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -81,6 +97,15 @@ mod tests {
         );
         assert!(parse_time("yesterday").is_err());
         assert!(parse_time("-5").is_err());
+    }
+
+    #[test]
+    fn a_duration_has_a_unit() {
+        assert_eq!(parse_duration("30d"), Ok(2_592_000));
+        assert_eq!(parse_duration("0s"), Ok(0));
+        for text in ["", "30", "d", "-1h", "1w", "1.5h", "99999999999999999999d"] {
+            assert!(parse_duration(text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ use super::context::JobContext;
 use super::crew::Work;
 use super::dir_plan::is_unread;
 use super::hand_over::{begin_truncation, hand_over, keep_dir, take_hand_over_back};
-use super::job_spec::JobSpec;
+use super::job_spec::{Confirmed, JobSpec};
 use super::journal::{Journal, JournalLine};
 use super::plan_job::panic_text;
 use super::plan_store::StoredPlan;
@@ -22,7 +22,7 @@ use super::quarantine::QuarantineDir;
 use super::volumes::threads_or_default;
 use super::{JobEvent, JobOutcome, LogState, Phase};
 use crate::disk::{DiskError, Storage};
-use crate::plan::{HandOver, LogDirPlan, PartitionPlan, RecoveryPlan};
+use crate::plan::{HandOver, LogDirPlan, PartitionPlan, Policy, RecoveryPlan, Wish};
 
 /// Applies a stored plan in this process; for the process of a job, and for tests.
 ///
@@ -36,15 +36,21 @@ pub fn apply_here(
 ) -> JobOutcome {
     let log_dirs: Vec<PathBuf> = paths(&stored.plan).map(Path::to_owned).collect();
     let context = JobContext::new(&log_dirs, Box::new(emit));
-    apply(storage, state_dir, stored, spec, &context)
+    apply(
+        storage,
+        state_dir,
+        stored,
+        (spec, &Policy::default()),
+        &context,
+    )
 }
 
-/// Applies a stored plan.
+/// Applies a stored plan, unless the host's policy forbids it.
 pub(super) fn apply(
     storage: &dyn Storage,
     state_dir: &Path,
     stored: &StoredPlan,
-    spec: &JobSpec,
+    (spec, policy): (&JobSpec, &Policy),
     context: &JobContext,
 ) -> JobOutcome {
     context.enter(Phase::Checking);
@@ -56,7 +62,16 @@ pub(super) fn apply(
             };
         }
     };
-    let outcome = match preflight(storage, state_dir, stored, spec) {
+    let forbidden = policy.forbids(Wish {
+        plan: &stored.plan,
+        yes_to_all: spec.confirmed == Confirmed::YesToAll,
+        state_dir,
+    });
+    let checked = match forbidden {
+        Some(cause) => Err(cause),
+        None => preflight(storage, state_dir, stored, spec),
+    };
+    let outcome = match checked {
         Err(cause) => JobOutcome::Refused { cause },
         Ok(ready) => {
             for note in &ready.notes {
@@ -364,7 +379,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 mod tests {
     use super::*;
     use crate::disk::RealStorage;
-    use crate::engine::{Confirmed, PlanSpec, PlanStore, Who, start_plan};
+    use crate::engine::{PlanSpec, PlanStore, Who, start_plan};
     use crate::terms::{KafkaVersion, Timestamp};
 
     #[test]
@@ -382,13 +397,25 @@ mod tests {
         let spec = JobSpec::of(&stored, at, Who::named("tester"), Confirmed::Typed);
         let context = JobContext::new(std::slice::from_ref(&log_dir), Box::new(|_| ()));
         context.cancel();
-        let outcome = apply(&RealStorage, &state, &stored, &spec, &context);
+        let outcome = apply(
+            &RealStorage,
+            &state,
+            &stored,
+            (&spec, &Policy::default()),
+            &context,
+        );
         assert_eq!(outcome, JobOutcome::Stopped);
         let names = std::fs::read_dir(&partition).unwrap().count();
         assert_eq!(names, 1, "no file of krescue's own is left");
 
         let context = JobContext::new(std::slice::from_ref(&log_dir), Box::new(|_| ()));
-        let outcome = apply(&RealStorage, &state, &stored, &spec, &context);
+        let outcome = apply(
+            &RealStorage,
+            &state,
+            &stored,
+            (&spec, &Policy::default()),
+            &context,
+        );
         assert_eq!(outcome, JobOutcome::Done);
         let log = std::fs::metadata(partition.join("00000000000000000000.log")).unwrap();
         assert_eq!(log.len(), 0);

@@ -9,7 +9,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::audit::{LogAct, StepAct, action_lengths};
+use super::audit::{LogAct, action_lengths};
+use super::audit_file::AuditStep;
 use super::context::JobContext;
 use super::journal::{Journal, JournalLine};
 use super::log_progress::{Identity, LogSteps};
@@ -241,9 +242,9 @@ impl<'a> LogApply<'a> {
             self.step(storage, step)?;
             let (action, before, after) = action_lengths(&step.action);
             let kept = self.kept.remove(&(self.done + self.act.steps.len()));
-            self.act.steps.push(StepAct {
-                file: &step.file,
-                action,
+            self.act.steps.push(AuditStep {
+                file: step.file.clone(),
+                action: action.to_owned(),
                 before,
                 after,
                 cut_sha256: kept.as_ref().and_then(|kept| kept.sha256.clone()),

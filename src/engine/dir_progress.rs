@@ -19,7 +19,12 @@ pub(super) fn check_resumed_dir(
     let undo: Vec<&Step> = dir
         .undo
         .iter()
-        .flat_map(|undo| undo.checkpoints.iter().chain(&undo.marker))
+        .flat_map(|undo| {
+            undo.checkpoints
+                .iter()
+                .chain(&undo.marker)
+                .chain(&undo.late)
+        })
         .collect();
     for name in super::dir_facts::STAMPED {
         let now = listing.entry(name);

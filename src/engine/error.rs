@@ -64,6 +64,12 @@ pub enum EngineError {
         /// Why.
         cause: String,
     },
+    /// The host's policy, or somebody at work, forbids it.
+    #[error("{cause}")]
+    Refused {
+        /// Why.
+        cause: String,
+    },
     /// No job has that id.
     #[error("no job {id} in {}", jobs.display())]
     NoSuchJob {

@@ -153,6 +153,10 @@ pub(super) fn hand_over(
         storage.sync_file(&marker)?;
         storage.sync_dir(&plan.path)?;
     }
+    let late = plan.undo.iter().flat_map(|undo| &undo.late);
+    for step in late {
+        put_back(storage, &plan.path, step)?;
+    }
     if !is_changed(plan) {
         return Ok(());
     }

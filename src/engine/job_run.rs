@@ -19,27 +19,28 @@ use super::plan_store::PlanStore;
 use super::progress_file::ProgressFile;
 use super::{EngineError, JobEvent, JobOutcome, Phase};
 use crate::disk::{DiskAction, DiskError, RealStorage};
+use crate::plan::Policy;
 
 /// How often counters are written and the stop file is looked for.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Runs a job in this process until it ends; its outcome is on disk when this returns.
+/// Runs a job in this process until it ends, unless the host's policy forbids it; its outcome is on disk when this returns.
 ///
 /// The process leaves its session, so that no hang-up reaches it, and takes SIGTERM, SIGINT and SIGHUP as the wish to
 /// stop after the step at hand.
-pub fn run_job(state_dir: &Path, id: &JobId) -> Result<JobOutcome, EngineError> {
+pub fn run_job(state_dir: &Path, id: &JobId, policy: &Policy) -> Result<JobOutcome, EngineError> {
     let dir = JobDir::open(state_dir, id)?;
     // Fails only if this process leads its group already, which is as good.
     let _ = nix::unistd::setsid();
     dir.write_pid(std::process::id())?;
-    let outcome = run_in(state_dir, &dir).unwrap_or_else(|error| JobOutcome::Failed {
+    let outcome = run_in(state_dir, &dir, policy).unwrap_or_else(|error| JobOutcome::Failed {
         cause: error.sentence(),
     });
     dir.write_outcome(&outcome)?;
     Ok(outcome)
 }
 
-fn run_in(state_dir: &Path, dir: &JobDir) -> Result<JobOutcome, EngineError> {
+fn run_in(state_dir: &Path, dir: &JobDir, policy: &Policy) -> Result<JobOutcome, EngineError> {
     let spec = dir.spec()?;
     let stored = PlanStore::new(state_dir).find(&spec.plan)?;
     let log_dirs: Vec<_> = stored
@@ -68,7 +69,7 @@ fn run_in(state_dir: &Path, dir: &JobDir) -> Result<JobOutcome, EngineError> {
             ended: &ended,
             ticker: ticker.thread(),
         };
-        apply(&RealStorage, state_dir, &stored, &spec, &context)
+        apply(&RealStorage, state_dir, &stored, (&spec, policy), &context)
     });
     context.emit(JobEvent::Ended {
         outcome: outcome.clone(),

@@ -15,7 +15,7 @@ use std::sync::{Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use super::job_spec::{JobSpec, Who};
-use super::plan_store::{create_dirs, sync_dir};
+use super::plan_store::{create_dirs, sync_dir, write_synced};
 use super::{EngineError, JobOutcome, StoredPlan};
 use crate::disk::{DiskAction, DiskError};
 use crate::plan::{FileStamp, KeptFile};
@@ -317,6 +317,51 @@ impl JournalText {
     pub(super) fn log(&self, dir: &Path, partition: &str) -> Option<&LogNotes> {
         self.logs.get(&(dir.to_owned(), partition.to_owned()))
     }
+}
+
+/// Returns the hashes of the plans that have a journal, sorted.
+pub(super) fn journal_hashes(state_dir: &Path) -> Result<Vec<String>, EngineError> {
+    let dir = journals(state_dir);
+    let entries = match std::fs::read_dir(&dir) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(DiskError::new(DiskAction::List, &dir, error).into()),
+    };
+    let mut hashes: Vec<String> = entries
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter_map(|name| name.strip_suffix(".jsonl").map(str::to_owned))
+        .collect();
+    hashes.sort();
+    Ok(hashes)
+}
+
+/// Replaces a journal by its beginning and the news that what was kept is gone, whole or not at all.
+pub(super) fn forget_kept(
+    state_dir: &Path,
+    hash: &str,
+    text: &JournalText,
+    purged: JournalLine,
+) -> Result<(), EngineError> {
+    let path = journal_path(state_dir, hash);
+    let half = path.with_extension("tmp");
+    let mut lines = vec![JournalLine::Begin(text.begin.clone())];
+    lines.extend(
+        text.ended
+            .clone()
+            .map(|outcome| JournalLine::End { outcome }),
+    );
+    let undone = text.undone.clone();
+    lines.extend(undone.map(|(by, at)| JournalLine::Undone { by, at }));
+    lines.push(purged);
+    let mut bytes = Vec::new();
+    for line in lines {
+        serde_json::to_writer(&mut bytes, &line)
+            .map_err(|error| EngineError::damaged(&path, &error))?;
+        bytes.push(b'\n');
+    }
+    write_synced(&half, &bytes)?;
+    std::fs::rename(&half, &path).map_err(DiskError::of(DiskAction::Rename, &half))?;
+    Ok(sync_dir(&journals(state_dir))?)
 }
 
 fn journals(state_dir: &Path) -> PathBuf {

@@ -175,9 +175,11 @@ impl<'a> LogSteps<'a> {
                 {
                     return Ok(None);
                 }
-                let left = self
-                    .left
-                    .and_then(|left| left.iter().find(|left| left.name == name));
+                // A file that is cut in two steps had another time between them.
+                let left = self.left.and_then(|left| {
+                    let is_it = |left: &&FileStamp| left.name == name && left.len == len;
+                    left.iter().find(is_it)
+                });
                 (len, left.map(|left| left.mtime_ns))
             }
             Expected::Bytes { len, .. } | Expected::Length { len } => (len, None),

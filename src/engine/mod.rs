@@ -10,6 +10,7 @@
 mod apply;
 mod apply_log;
 mod audit;
+mod audit_file;
 mod boot_risk;
 mod content_pack;
 mod contents;
@@ -29,6 +30,7 @@ mod job_dir;
 mod job_run;
 mod job_spec;
 mod journal;
+mod kept_plans;
 mod log_deep;
 mod log_driver;
 mod log_finish;
@@ -55,7 +57,10 @@ mod undo_plan;
 mod volumes;
 
 pub use apply::apply_here;
-pub use audit::AUDIT_FILE;
+pub use audit::audit_refusal;
+pub use audit_file::{
+    AUDIT_FILE, AuditAct, AuditEntry, AuditStep, AuditText, AuditWho, read_audit,
+};
 pub use error::EngineError;
 pub use event::{DirProgress, JobEvent, JobOutcome, LogState, Phase, Progress};
 pub use job::{
@@ -64,6 +69,7 @@ pub use job::{
 };
 pub use job_run::run_job;
 pub use job_spec::{Confirmed, JobId, JobSpec, ParseJobIdError, Who};
+pub use kept_plans::{KeptPlan, kept_plans, purge_kept};
 pub use metadata_dir::read_metadata_dir;
 pub use plan_job::{PlanHandle, plan_here, start_plan};
 pub use plan_spec::{Beside, Decisions, PlanSpec, Reading, TopicConfigs, TruncationSpec};

@@ -74,6 +74,7 @@ pub(super) fn preflight(
         .collect();
     for (dir, volume) in plan.log_dirs.iter().zip(&volumes) {
         check_volume(dir, volume.as_ref(), &mut notes)?;
+        check_dir_permissions(dir)?;
     }
     let locks = lock_all(storage, plan, &all, &mut notes)?;
     let journal = JournalText::read(&state_dir, &stored.hash).map_err(|error| error.sentence())?;
@@ -88,7 +89,6 @@ pub(super) fn preflight(
             continue;
         }
         check_unchanged(storage, dir, interrupted)?;
-        check_dir_permissions(dir)?;
         logs.extend(dir.partitions.iter().map(|plan| (index, dir, plan)));
     }
     let by_volume = Volumes::of(volumes.iter().map(Option::as_ref));

@@ -2,7 +2,8 @@
 //!
 //! Each state on the way is one that the apply passed through, so a boot reaches the applied plan's end from each: the
 //! marker that the apply wrote goes first, then its checkpoints, then the marker that it took away comes back, then the
-//! steps go from the last to the first.
+//! steps go from the last to the first. A truncation changed marker and recovery points before its steps: they come back
+//! last.
 
 use std::path::Path;
 
@@ -14,7 +15,7 @@ use super::log_progress::{Identity, LogSteps};
 use super::plan_store::{MadePlan, PlanStore, StoredPlan};
 use super::stamps::{StampError, changed, check_names};
 use crate::disk::{LogDirListing, RealStorage, Storage};
-use crate::format::file_name::CLEAN_SHUTDOWN_MARKER;
+use crate::format::file_name::{CLEAN_SHUTDOWN_MARKER, RECOVERY_POINT_CHECKPOINT};
 use crate::plan::{
     Content, DirUndo, FileStamp, HandOver, KeptFile, LogDirPlan, PartitionPlan, Quarantine,
     RecoveryPlan, Step, StepAction, StopState, Verdict,
@@ -152,6 +153,13 @@ impl Undo<'_> {
                     };
                     self.step(CLEAN_SHUTDOWN_MARKER, action)
                 });
+        }
+        if dir.lowered.is_some() {
+            let is_points = |step: &Step| step.file == RECOVERY_POINT_CHECKPOINT;
+            let points = undo.checkpoints.iter().position(is_points);
+            undo.late
+                .extend(points.map(|at| undo.checkpoints.remove(at)));
+            undo.late.extend(undo.marker.take());
         }
         Ok(LogDirPlan {
             path: dir.path.clone(),

@@ -42,4 +42,7 @@ pub struct DirUndo {
     pub checkpoints: Vec<Step>,
     /// The marker that the apply took away or replaced, before the logs' steps too.
     pub marker: Option<Step>,
+    /// What a truncation changed before its steps: recovery points, then the marker. They come back behind the logs' steps.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub late: Vec<Step>,
 }

@@ -3,6 +3,7 @@
 mod content;
 mod inputs;
 mod kept;
+mod policy;
 pub mod recovery;
 mod recovery_plan;
 mod step;
@@ -15,6 +16,7 @@ pub use content::Content;
 pub(crate) use content::hex;
 pub use inputs::{HandOver, LogConfig, OnLoss, RecoveryInputs};
 pub use kept::{DirUndo, FileOwner, KeptFile};
+pub use policy::{Policy, Rule, Wish};
 pub use recovery_plan::{
     CheckpointEntry, FileStamp, LogDirPlan, LoweredCheckpoints, PartitionPlan, PlanAct,
     RecoveryPlan, SegmentSummary, StopState,

@@ -127,6 +127,14 @@ pub enum SettingsError {
         /// Who names it.
         origin: Source,
     },
+    /// Another place than the host's policy names.
+    #[error("{} is not what the host's policy names: {rule}", asked.display())]
+    Policy {
+        /// What was asked for.
+        asked: PathBuf,
+        /// What may be, with file and line.
+        rule: String,
+    },
     /// No place for the state dir.
     #[error(
         "no state dir: neither XDG_STATE_HOME nor HOME is set, and /var/lib/krescue is not writable"

@@ -4,6 +4,7 @@
 mod broker;
 mod error;
 mod log_dirs;
+mod policy;
 mod properties;
 mod quantity;
 mod session;

@@ -9,8 +9,10 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use super::policy::read_policy;
 use super::{SettingsError, Source, Sourced, parse_rate, read_properties};
 use crate::format::properties::Property;
+use crate::plan::{Policy, Rule};
 use crate::terms::KafkaVersion;
 
 /// The file that holds for a whole host.
@@ -98,10 +100,13 @@ pub struct Settings {
     pub sudo_user: Option<String>,
     /// Client and server of the SSH session, if this is one.
     pub ssh_connection: Option<String>,
+    /// What this host's owner forbids; a read-only session is one of its rules.
+    pub policy: Policy,
 }
 
 impl Settings {
-    /// Reads all layers: the defaults, `system_file` if it exists, `env`, `flags`.
+    /// Reads all layers: the defaults, `system_file` if it exists, `env`, `flags`; and the policy in the dir of
+    /// `system_file`, which beats them all.
     ///
     /// # Errors
     ///
@@ -124,6 +129,33 @@ impl Settings {
             Some(source) => Sourced::new(true, source),
             None => switched("--read-only", Sourced::new(false, Source::Default)),
         };
+        let mut policy = read_policy(system_file.parent().unwrap_or(Path::new("/")));
+        if read_only.value && policy.read_only.is_none() {
+            let place = read_only.source.to_string();
+            policy.read_only = Some(Rule { value: (), place });
+        }
+        let ruled = |rule: &Option<Rule<PathBuf>>, asked: Option<&PathBuf>| {
+            let Some(rule) = rule else { return Ok(None) };
+            match asked {
+                Some(asked) if *asked != rule.value => Err(SettingsError::Policy {
+                    asked: asked.clone(),
+                    rule: format!("{} ({})", rule.value.display(), rule.place),
+                }),
+                _ => Ok(Some(Sourced::new(
+                    rule.value.clone(),
+                    Source::Policy {
+                        place: rule.place.clone(),
+                    },
+                ))),
+            }
+        };
+        let ruled_state = ruled(&policy.state_dir, flags.state_dir.as_ref())?;
+        let none = PathBuf::from("none");
+        let asked = flags.quarantine.as_ref().map(|asked| match asked {
+            Quarantine::None => &none,
+            Quarantine::Dir(dir) => dir,
+        });
+        let ruled_quarantine = ruled(&policy.quarantine, asked)?;
         let ascii = match layers.parsed("ascii", parse_bool)? {
             Some(said) => said,
             None => ascii_locale(&env),
@@ -146,12 +178,17 @@ impl Settings {
             },
             topic_config: flag("--topic-config", flags.topic_config.as_ref())
                 .or_else(|| path("topic.config")),
-            state_dir: flag("--state-dir", flags.state_dir.as_ref())
+            state_dir: ruled_state
+                .or_else(|| flag("--state-dir", flags.state_dir.as_ref()))
                 .or_else(|| path("state.dir"))
                 .or_else(|| super::state_dir::usual(&env)),
-            quarantine: match flag("--quarantine", flags.quarantine.as_ref()) {
-                None => layers.parsed("quarantine", str::parse)?,
-                given => given,
+            quarantine: match (
+                ruled_quarantine,
+                flag("--quarantine", flags.quarantine.as_ref()),
+            ) {
+                (Some(ruled), _) => Some(ruled.map(Quarantine::Dir)),
+                (None, None) => layers.parsed("quarantine", str::parse)?,
+                (None, given) => given,
             },
             threads: match flag("--threads", flags.threads.as_ref()) {
                 None => layers.parsed("threads", threads)?,
@@ -169,6 +206,7 @@ impl Settings {
             remote: if_set(first_set(&env, &["SSH_CONNECTION", "SSH_TTY"]), true),
             sudo_user: first_set(&env, &["SUDO_USER"]).map(|user| user.value),
             ssh_connection: first_set(&env, &["SSH_CONNECTION"]).map(|ends| ends.value),
+            policy,
         })
     }
 }

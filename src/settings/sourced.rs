@@ -27,6 +27,11 @@ pub enum Source {
         /// Its name.
         name: &'static str,
     },
+    /// The host's policy.
+    Policy {
+        /// Where it says so.
+        place: String,
+    },
     /// Found out, in a few words (`class path of pid 812`).
     Detected {
         /// How.
@@ -43,6 +48,7 @@ impl fmt::Display for Source {
             }
             Self::Env { name } => write!(f, "${name}"),
             Self::Flag { name } => f.write_str(name),
+            Self::Policy { place } => f.write_str(place),
             Self::Detected { how } => f.write_str(how),
         }
     }

@@ -5,9 +5,11 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use krescue::disk::{RealStorage, Storage};
-use krescue::engine::{EngineError, JobOutcome, PlanSpec, PlanStore, StoredPlan, plan_undo};
-use krescue::plan::{Class, HandOver, OnLoss};
-use krescue::terms::{KafkaVersion, Timestamp};
+use krescue::engine::{
+    EngineError, JobOutcome, PlanSpec, PlanStore, StoredPlan, TruncationSpec, plan_undo,
+};
+use krescue::plan::{Class, HandOver, OnLoss, ReplicaEvidence, TruncationTarget};
+use krescue::terms::{KafkaVersion, Offset, Timestamp, TopicPartition};
 
 use crate::golden::{PACKED, VERSIONS, case, names};
 use crate::golden_on_disk;
@@ -207,6 +209,72 @@ fn every_golden_case_comes_back() {
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
     assert!(undone > 40, "{undone}");
+}
+
+/// `T4` of a clean stop, truncated to an offset in its third segment.
+fn truncation(work: &Path) -> PlanSpec {
+    let mut spec = spec(work, HandOver::Verify);
+    let target = TruncationTarget::Offset(Offset(2345));
+    let evidence = ReplicaEvidence {
+        broker: Some(1),
+        isr: vec![1, 2],
+        leader: Some(2),
+        as_of: NOW,
+    };
+    let partition = TopicPartition::new("t", 0);
+    spec.truncation = Some(TruncationSpec {
+        targets: [(partition.clone(), target)].into(),
+        replicas: [(partition, evidence)].into(),
+    });
+    let dir = work.join("d1");
+    std::fs::write(dir.join("cleaner-offset-checkpoint"), "0\n1\nt 0 3000\n").unwrap();
+    let text = "{\"version\":0,\"brokerEpoch\":42}";
+    std::fs::write(dir.join(".kafka_cleanshutdown"), text).unwrap();
+    spec
+}
+
+#[test]
+fn a_truncation_is_taken_back_from_wherever_it_or_its_undo_was_killed() {
+    let whole = Tree::t4();
+    let counting = StoppingStorage::never();
+    let plan = stored(&whole.path("state"), truncation(&whole.path(".")));
+    let verdict = &plan.plan.log_dirs[0].partitions[0].verdict;
+    assert!(verdict.is_applied(), "{verdict:?}");
+    assert_eq!(
+        apply(&counting, &whole.path("state"), &plan),
+        JobOutcome::Done
+    );
+    let log = std::fs::metadata(whole.t0(2000, "log")).unwrap().len();
+    assert!(log < SEGMENT as u64 && !whole.t0(3000, "log").exists());
+    let undo = undo_of(&whole.path("state"), &plan.hash);
+    let undoing = StoppingStorage::never();
+    assert_eq!(
+        apply(&undoing, &whole.path("state"), &undo),
+        JobOutcome::Done
+    );
+    let stops = (0..counting.changes()).map(|stop| (stop, usize::MAX));
+    let undo_stops = (0..undoing.changes()).map(|stop| (usize::MAX, stop));
+    for (stop, undo_stop) in stops.chain(undo_stops) {
+        let tree = Tree::t4();
+        let state = tree.path("state");
+        let plan = stored(&state, truncation(&tree.path(".")));
+        let before = everything(&tree.path("d1"));
+        apply(&StoppingStorage::after(stop), &state, &plan);
+        for storage in [StoppingStorage::after(undo_stop), StoppingStorage::never()] {
+            if without_halves(everything(&tree.path("d1"))) == before {
+                break;
+            }
+            let undo = undo_of(&state, &plan.hash);
+            let outcome = apply(&storage, &state, &undo);
+            let killed = storage.changes() == usize::MAX;
+            assert!(
+                killed || outcome == JobOutcome::Done,
+                "{stop} {undo_stop}: {outcome:?}"
+            );
+        }
+        let told = differences(&before, &without_halves(everything(&tree.path("d1"))));
+        assert!(told.is_empty(), "{stop} {undo_stop}: {told:#?}");
+    }
 }
 
 /// The plan of a copy of `tree`, applied by `storage`.

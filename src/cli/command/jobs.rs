@@ -88,7 +88,7 @@ pub(in crate::cli) fn job(context: &Context, args: &JobArgs) -> Result<Exit, Cli
         .id
         .parse()
         .map_err(|error: crate::engine::ParseJobIdError| CliError::usage(error.to_string()))?;
-    let outcome = run_job(&context.state_dir()?.value, &id)?;
+    let outcome = run_job(&context.state_dir()?.value, &id, &context.settings.policy)?;
     Ok(match outcome {
         JobOutcome::Done => Exit::Ok,
         JobOutcome::DoneButLeft { .. } => Exit::Findings,

@@ -1,6 +1,7 @@
 //! One file a command: from its arguments to an [`Exit`](super::Exit).
 
 mod again;
+mod audit;
 #[cfg(feature = "tui")]
 mod dashboard;
 #[cfg(feature = "tui")]
@@ -10,6 +11,7 @@ mod generate;
 mod jobs;
 mod plan_run;
 mod preconditions;
+mod quarantine;
 mod recover;
 mod scan;
 mod status;
@@ -17,6 +19,7 @@ mod truncate;
 mod undo;
 mod watch;
 
+pub(super) use audit::audit;
 #[cfg(feature = "tui")]
 pub(super) use dashboard::{dashboard, has_terminal};
 #[cfg(feature = "tui")]
@@ -24,6 +27,7 @@ pub(super) use demo::demo;
 pub use dump::{DumpDepth, dump};
 pub(super) use generate::{completions, man};
 pub(super) use jobs::{job, jobs, stop};
+pub(super) use quarantine::{quarantine_ls, quarantine_purge};
 pub(super) use recover::recover;
 pub(super) use scan::scan;
 pub(super) use status::status;

@@ -3,17 +3,51 @@
 use crate::cli::args::Answers;
 use crate::cli::look::Look;
 use crate::cli::target::{NOT_DETECTED, Presence, VersionBasis};
-use crate::cli::{CliError, Context, confirm};
+use crate::cli::{CliError, Context, clock, confirm};
+use crate::engine::audit_refusal;
 use crate::plan::RecoveryPlan;
-use crate::settings::is_writable;
+use crate::settings::{Source, is_writable};
 use crate::terms::KafkaVersion;
 
-/// Refuses what needs no look at the log dirs to be refused.
-pub(super) fn check_allowed(context: &Context, answers: &Answers) -> Result<(), CliError> {
-    if let Some(why) = context.forbidden() {
-        return Err(CliError::refused(why).hint("Nothing was changed."));
+/// Refuses what needs no look at the log dirs to be refused; `like_kafka` is whether Kafka's way is asked for.
+pub(super) fn check_allowed(
+    context: &Context,
+    command: &str,
+    answers: &Answers,
+    like_kafka: bool,
+) -> Result<(), CliError> {
+    let policy = &context.settings.policy;
+    let yes_to_all = policy.forbids_yes_to_all().filter(|_| answers.yes_to_all);
+    let way = policy.forbids_like_kafka().filter(|_| like_kafka);
+    allowed_to_act(context, command, yes_to_all.or(way))?;
+    if answers.yes.is_none() && !answers.yes_to_all {
+        check_answer()?;
     }
-    let state_dir = context.state_dir()?;
+    Ok(())
+}
+
+/// Refuses what the session or the host's policy forbids, and acting without a state dir; `also` is what the policy forbids
+/// of this command alone.
+pub(super) fn allowed_to_act(
+    context: &Context,
+    command: &str,
+    also: Option<String>,
+) -> Result<(), CliError> {
+    let forbidden = context.forbidden().or(also);
+    let state_dir = context.state_dir();
+    if let Some(cause) = forbidden {
+        let mut error = CliError::refused(&cause).hint("Nothing was changed.");
+        // What the operator forbade himself is no attempt.
+        let himself = matches!(context.settings.read_only.source, Source::Flag { .. });
+        if let (Ok(dir), false) = (&state_dir, himself) {
+            let (who, at) = (context.who(), clock::now());
+            if let Err(untold) = audit_refusal(&dir.value, (&who, at), command, &cause) {
+                error = error.hint(format!("The audit does not have it: {}", untold.sentence()));
+            }
+        }
+        return Err(error);
+    }
+    let state_dir = state_dir?;
     if !is_writable(&state_dir.value) {
         let dir = state_dir.value.display();
         return Err(CliError::refused(format!(
@@ -22,12 +56,17 @@ pub(super) fn check_allowed(context: &Context, answers: &Answers) -> Result<(), 
         ))
         .hint("Name one with --state-dir DIR, on a volume that outlives the host's restart."));
     }
-    if answers.yes.is_none() && !answers.yes_to_all && !confirm::can_ask() {
-        return Err(CliError::refused("there is no terminal to confirm on")
-            .hint("Look at the plan first (without --apply), then: --apply --yes HASH.")
-            .hint("For scripts: --apply --yes-to-all."));
-    }
     Ok(())
+}
+
+/// Refuses to ask where nobody can answer.
+pub(super) fn check_answer() -> Result<(), CliError> {
+    if confirm::can_ask() {
+        return Ok(());
+    }
+    Err(CliError::refused("there is no terminal to confirm on")
+        .hint("Look at the plan first (without --apply), then: --apply --yes HASH.")
+        .hint("For scripts: --apply --yes-to-all."))
 }
 
 /// Refuses an apply over a living broker or with a release that nobody is sure of.

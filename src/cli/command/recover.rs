@@ -23,7 +23,7 @@ pub(in crate::cli) fn recover(
     }
     let answers = &args.answers;
     if answers.apply {
-        check_allowed(context, answers)?;
+        check_allowed(context, "recover", answers, args.like_kafka)?;
     }
     let mut run = PlanRun {
         context,

@@ -26,7 +26,7 @@ pub(in crate::cli) fn truncate(
     }
     let answers = &args.answers;
     if answers.apply {
-        check_allowed(context, answers)?;
+        check_allowed(context, "truncate", answers, false)?;
     }
     let mut run = PlanRun {
         context,

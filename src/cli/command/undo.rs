@@ -16,7 +16,7 @@ pub(in crate::cli) fn undo(
 ) -> Result<Exit, CliError> {
     let answers = &args.answers;
     if answers.apply {
-        check_allowed(context, answers)?;
+        check_allowed(context, "undo", answers, false)?;
     }
     let undone = &args.plan.0;
     let mut run = PlanRun {

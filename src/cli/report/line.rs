@@ -28,6 +28,10 @@ pub(crate) enum Line<'a> {
     Progress(ProgressLine),
     /// A job of the state dir.
     Job(JobLine),
+    /// What a plan keeps in the quarantine.
+    Kept(KeptLine),
+    /// A line of the audit.
+    Audit(&'a crate::engine::AuditEntry),
     /// The last line of a run.
     Summary(SummaryLine<'a>),
     /// The state of a broker's log dirs, alone.
@@ -205,6 +209,28 @@ pub(crate) struct JobLine {
     pub(crate) who: String,
     /// How the plan was confirmed.
     pub(crate) confirmed: crate::engine::Confirmed,
+}
+
+/// What a plan keeps in the quarantine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "a field each, as printed")]
+pub(crate) struct KeptLine {
+    pub(crate) plan: String,
+    /// When it was carried out, RFC 3339.
+    pub(crate) at: String,
+    pub(crate) age_s: u64,
+    pub(crate) who: String,
+    pub(crate) dir: String,
+    pub(crate) bytes: u64,
+    pub(crate) files: u64,
+    /// The dirs of the logs that it changed.
+    pub(crate) partitions: Vec<String>,
+    /// `done`, `done_but_left`, `stopped`, `failed`, `refused` or `killed`.
+    pub(crate) state: &'static str,
+    pub(crate) can_undo: bool,
+    pub(crate) why_not: Option<String>,
+    /// Whether this run removed it.
+    pub(crate) purged: bool,
 }
 
 /// The end of a run.

@@ -7,8 +7,8 @@ mod text;
 
 pub(super) use json::{JsonReport, log_bytes};
 pub(super) use line::{
-    BootEndLine, BootFindingLine, BootLine, JobLine, Line, ProgressLine, RunLine, StatusLine,
-    StatusLogDir, state_name, time,
+    BootEndLine, BootFindingLine, BootLine, JobLine, KeptLine, Line, ProgressLine, RunLine,
+    StatusLine, StatusLogDir, state_name, time,
 };
 pub(super) use progress::ProgressReport;
 pub(super) use text::TextReport;

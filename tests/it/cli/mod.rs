@@ -3,7 +3,9 @@
 mod acting;
 mod bad_input;
 mod confirm;
+mod keeping;
 mod looking;
+mod policy;
 mod refusals;
 mod shapes;
 mod truncating;

@@ -250,3 +250,39 @@ fn a_running_broker_is_known_by_its_process() {
     )
     .exits(0);
 }
+
+#[test]
+fn who_may_not_change_the_files_is_told_so_before_any_change() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let tree = Tree::t4();
+    tree.edit(&tree.t0(3000, "log"), |bytes| {
+        bytes.truncate(bytes.len() - 10);
+    });
+    assert!(
+        nix::unistd::geteuid().is_root(),
+        "run as root: only root can become somebody else"
+    );
+    let open = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(tree.path("."), open).unwrap();
+    let state = tempfile::tempdir().unwrap();
+    std::os::unix::fs::chown(state.path(), Some(65534), Some(65534)).unwrap();
+    let before = tree.fingerprint("d1");
+    let output = std::process::Command::new("setpriv")
+        .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
+        .arg(env!("CARGO_BIN_EXE_krescue"))
+        .args(["--log-dirs", "d1", "--kafka-version", "4.4.0"])
+        .arg("--state-dir")
+        .arg(state.path())
+        .args(["recover", "--apply", "--yes-to-all"])
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin")
+        .current_dir(tree.path("."))
+        .output();
+    let ran = crate::support::program::ran(output.unwrap()).exits(4);
+    assert!(
+        ran.err.contains("run as the broker's user or as root"),
+        "{}",
+        ran.err
+    );
+    assert_eq!(tree.fingerprint("d1"), before);
+}

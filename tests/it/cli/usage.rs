@@ -52,8 +52,6 @@ fn later_work_is_not_shown() {
         "replicas",
         "preflight",
         "mirror",
-        "quarantine ls",
-        "audit",
         "verify  ",
         "--bootstrap",
         "__job",
