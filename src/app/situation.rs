@@ -2,11 +2,11 @@
 
 use crate::engine::{JobOutcome, Phase};
 use crate::log::Severity;
-use crate::plan::{StopState, Verdict};
+use crate::plan::{Ask, StopState, Verdict};
 
 use super::confirm::PlanSummary;
 use super::facts::Presence;
-use super::state::{Beside, LogRow, State, Work, World, seconds};
+use super::state::{Beside, State, Work, World, seconds};
 use super::text;
 
 /// How urgent the situation is.
@@ -152,24 +152,32 @@ fn broker_runs(world: &World) -> Option<Situation> {
     Some(Situation::new(Urgency::Fine, text, ":scan"))
 }
 
-fn destroys(world: &World) -> Option<Situation> {
-    let mut asks: Vec<(&LogRow, &crate::plan::Ask)> = world
-        .logs
-        .rows()
-        .filter_map(|row| Some((row, row.open_ask()?)))
-        .collect();
+/// Returns what a boot would delete of the logs that ask, by their dirs' names, the worst first; `None` if none asks.
+pub fn do_not_start(asks: &mut [(&str, &Ask)]) -> Option<String> {
     asks.sort_by_key(|(_, ask)| std::cmp::Reverse((ask.lost_bytes, ask.lost_segments)));
-    let (row, worst) = asks.first()?;
+    let (name, worst) = asks.first()?;
     let what = match worst.lost_segments {
         0 => "good batches".to_owned(),
         segments => text::plural(segments, "segment", "segments"),
     };
-    let lost = text::bytes(worst.lost_bytes);
     let others = match asks.len() - 1 {
         0 => String::new(),
         1 => ", and of 1 log more".to_owned(),
         more => format!(", and of {more} logs more"),
     };
+    Some(format!(
+        "DO NOT START: a boot deletes {what} of {name} ({}){others}",
+        text::bytes(worst.lost_bytes)
+    ))
+}
+
+fn destroys(world: &World) -> Option<Situation> {
+    let mut asks: Vec<(&str, &Ask)> = world
+        .logs
+        .rows()
+        .filter_map(|row| Some((row.dir_name.as_str(), row.open_ask()?)))
+        .collect();
+    let danger = do_not_start(&mut asks)?;
     let reads = boot_reads(world).map_or_else(String::new, |bytes| {
         format!("; it reads {}{}", text::bytes(bytes), time_of(world, bytes))
     });
@@ -182,10 +190,7 @@ fn destroys(world: &World) -> Option<Situation> {
         }
         _ => String::new(),
     };
-    let text = format!(
-        "DO NOT START: a boot deletes {what} of {} ({lost}){others}{reads}{rest}",
-        row.dir_name
-    );
+    let text = format!("{danger}{reads}{rest}");
     Some(Situation::new(Urgency::Danger, text, "2 decide"))
 }
 

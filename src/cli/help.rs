@@ -31,10 +31,10 @@ JSON lines (--json)
              bytes scan_bytes
   partition  dir dir_name topic partition verdict (nothing, recover,
              truncate, take_back, ask, refused, unreadable, skipped) cause
-             applied log_start_offset log_end_offset (once the plan is
-             carried out)
-             recovery_point high_watermark segments bytes scan_bytes
-             lost_bytes lost_records lost_segments steps
+             decided (like_kafka, cut_here, leave; null while an ask is
+             open) applied log_start_offset log_end_offset (once the plan is
+             carried out) recovery_point high_watermark segments bytes
+             scan_bytes lost_bytes lost_records lost_segments steps
   segment    dir dir_name topic partition base_offset next_offset bytes
              allocated largest_timestamp valid_bytes batches records scanned
   finding    code severity (routine, warning, loss, fatal) dir partition file

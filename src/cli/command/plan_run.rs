@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use super::again::{join, named_options};
 use super::preconditions::{check_down, check_version};
+use crate::app::situation::do_not_start;
 use crate::cli::apply::{ApplyRequest, apply};
 use crate::cli::args::Answers;
 use crate::cli::look::{self, BesideBroker, Look};
@@ -16,7 +17,7 @@ use crate::cli::target::Candidate;
 use crate::cli::{CliError, Context, Exit, confirm};
 use crate::engine::{Confirmed, MadePlan, PlanStore, Reading, StoredPlan};
 use crate::log::FindingCode;
-use crate::plan::{HandOver, LogDirPlan, RecoveryPlan};
+use crate::plan::{Ask, HandOver, LogDirPlan, RecoveryPlan, Verdict};
 use crate::settings::{BrokerConfig, Source, Sourced, is_writable};
 
 /// One run of a command that plans and acts.
@@ -111,7 +112,7 @@ impl PlanRun<'_> {
             } else {
                 Exit::Findings
             };
-            return self.end(
+            let exit = self.end(
                 &stored.plan,
                 &Summary {
                     plan: Some(stored.hash.clone()),
@@ -119,7 +120,9 @@ impl PlanRun<'_> {
                     exit,
                     ..Summary::of_nothing()
                 },
-            );
+            )?;
+            self.warn_of_asks(&stored.plan)?;
+            return Ok(exit);
         }
         if self.answers.yes_to_all {
             return self.apply(look, stored, Confirmed::YesToAll);
@@ -172,7 +175,7 @@ impl PlanRun<'_> {
             let named = named_options(self.context);
             self.note(&format!("take it back: krescue{named} undo {short}"))?;
         }
-        self.end(
+        let exit = self.end(
             plan,
             &Summary {
                 plan: Some(stored.hash.clone()),
@@ -181,7 +184,27 @@ impl PlanRun<'_> {
                 job: Some(applied.job),
                 cause: applied.cause,
             },
-        )
+        )?;
+        self.warn_of_asks(plan)?;
+        Ok(exit)
+    }
+
+    /// As long as a log asks, the last line says what a boot would do to it.
+    fn warn_of_asks(&mut self, plan: &RecoveryPlan) -> Result<(), CliError> {
+        let mut asks: Vec<(&str, &Ask)> = plan
+            .partitions()
+            .filter_map(|log| match &log.verdict {
+                Verdict::Ask(ask) if !ask.accepted => Some((log.dir_name.as_str(), ask)),
+                _ => None,
+            })
+            .collect();
+        match do_not_start(&mut asks) {
+            Some(danger) => self.note(&format!(
+                "{danger}; decide: krescue {} --decide TP=like-kafka|cut-here|leave",
+                self.words
+            )),
+            None => Ok(()),
+        }
     }
 
     /// Prints what was found and planned.
@@ -244,6 +267,7 @@ impl PlanRun<'_> {
                 self.words
             ))?;
         }
+        self.warn_of_asks(plan)?;
         Ok(exit)
     }
 

@@ -76,6 +76,10 @@ impl Report for JsonReport<'_> {
             partition,
             verdict: verdict_name(&log.verdict),
             cause: cause(&log.verdict),
+            decided: match &log.verdict {
+                Verdict::Ask(ask) if ask.accepted => Some(ask.decided),
+                _ => None,
+            },
             applied: match reached {
                 Reached::Planned => None,
                 Reached::End => Some(true),

@@ -5,6 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::log::{FindingCode, Severity};
+use crate::plan::OnLoss;
 use crate::plan::{Class, HandOver, StopState};
 use crate::terms::Timestamp;
 
@@ -101,6 +102,8 @@ pub(crate) struct PartitionLine<'a> {
     pub(crate) verdict: &'static str,
     /// Why it is left as it is.
     pub(crate) cause: Option<String>,
+    /// What was decided of an ASK; `null` where it is open, or nothing is asked.
+    pub(crate) decided: Option<OnLoss>,
     /// Whether it reached its planned end; `null` where nothing was applied.
     pub(crate) applied: Option<bool>,
     /// Once the plan is carried out.

@@ -3,6 +3,7 @@
 mod acting;
 mod bad_input;
 mod confirm;
+mod deciding;
 mod keeping;
 mod looking;
 mod policy;
