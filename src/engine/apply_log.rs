@@ -310,7 +310,11 @@ impl<'a> LogApply<'a> {
         match &step.action {
             // A leftover of an earlier run whose name this run uses again.
             StepAction::Remove { .. } if self.written.contains(&path) => {}
-            StepAction::Remove { .. } => storage.remove(&path)?,
+            StepAction::Remove { .. } => match storage.remove(&path) {
+                // A leftover of krescue's own counts for no state: an interrupted run may have removed it.
+                Err(error) if error.is_not_found() && step.file.ends_with(OWN_SUFFIX) => {}
+                removed => removed?,
+            },
             StepAction::SetLen { to, .. } => storage.set_len(&path, *to)?,
             StepAction::Write { .. }
             | StepAction::CopyPart { .. }

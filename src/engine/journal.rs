@@ -131,6 +131,7 @@ impl Journal {
     pub(super) fn append_to(state_dir: &Path, hash: &str) -> Result<Self, DiskError> {
         let dir = journals(state_dir);
         create_dirs(&dir)?;
+        sync_dir(state_dir)?;
         let path = journal_path(state_dir, hash);
         let mut file = File::options()
             .append(true)

@@ -72,10 +72,11 @@ impl QuarantineDir<'_> {
         let target = kept_path(root, cut);
         let len = cut.until.saturating_sub(cut.from);
         let there = self.storage.stat(&target);
-        let taken = if there.is_ok_and(|stat| stat.len == len) {
-            Taken::Copied
-        } else {
-            self.take(cut, len, &target)?
+        let taken = match there {
+            Ok(stat) if stat.len != len => self.take(cut, len, &target)?,
+            Ok(stat) if stat.inode == cut.stamp.inode && !cut.in_place => Taken::Linked,
+            Ok(_) => Taken::Copied,
+            Err(_) => self.take(cut, len, &target)?,
         };
         let sha256 = match taken {
             Taken::Nothing => None,
@@ -126,7 +127,12 @@ impl QuarantineDir<'_> {
             self.storage.set_len(&half, len)?;
             Taken::Hole
         } else {
-            self.storage.copy_range(cut.path, cut.from, len, &half)?;
+            let copied = self.storage.copy_range(cut.path, cut.from, len, &half);
+            if copied.is_err() {
+                // On a full volume nothing of ours may stay in the way.
+                let _ = self.storage.remove(&half);
+            }
+            copied?;
             Taken::Copied
         };
         self.storage.sync_file(&half)?;

@@ -37,7 +37,7 @@ pub(super) fn check_space(plan: &RecoveryPlan, quarantine: Option<&Path>) -> Res
                 path,
                 ..Needs::default()
             });
-            on_log.files.extend(files_of_log(log));
+            on_log.files.extend(files_of_log(log, device));
             if let Some(root) = &kept_on {
                 let root_device = device_of(root).map_err(|error| error.to_string())?;
                 let same = root_device == device;
@@ -98,10 +98,16 @@ fn applied(dir: &LogDirPlan) -> impl Iterator<Item = &PartitionPlan> {
 }
 
 /// Returns the lengths of the files that are written for a log before anything is freed.
-fn files_of_log(log: &PartitionPlan) -> impl Iterator<Item = u64> {
-    log.steps.iter().filter_map(|step| match &step.action {
+fn files_of_log(log: &PartitionPlan, device: u64) -> impl Iterator<Item = u64> {
+    log.steps.iter().filter_map(move |step| match &step.action {
         StepAction::Write { content, .. } => Some(content.len),
-        StepAction::Restore { kept, .. } | StepAction::Append { kept, .. } => Some(kept.len),
+        // Zeros take no space, nor does another name on the same volume.
+        StepAction::Restore { kept, .. } => kept
+            .path
+            .as_ref()
+            .filter(|path| device_of(path).ok() != Some(device))
+            .map(|_| kept.len),
+        StepAction::Append { kept, .. } => kept.path.as_ref().map(|_| kept.len),
         StepAction::CopyPart { len, .. } => Some(*len),
         _ => None,
     })
@@ -130,19 +136,16 @@ fn files_of_dir(dir: &LogDirPlan) -> impl Iterator<Item = u64> {
 
 /// Returns what is kept of a log: bytes, and whether it is a whole file.
 fn kept(plan: &PartitionPlan) -> impl Iterator<Item = (u64, bool)> {
-    plan.steps
-        .iter()
-        .filter(|step| step.quarantine == Quarantine::Keep)
-        .filter_map(|step| match &step.action {
-            StepAction::Remove { len } => Some((*len, true)),
-            StepAction::SetLen { from, to } => Some((from.saturating_sub(*to), false)),
-            StepAction::Write { replaces, .. }
-            | StepAction::CopyPart { replaces, .. }
-            | StepAction::Allocate { replaces, .. } => replaces.map(|len| (len, true)),
-            StepAction::Rename { .. } | StepAction::Restore { .. } | StepAction::Append { .. } => {
-                None
-            }
-        })
+    plan.steps.iter().filter_map(|step| match &step.action {
+        StepAction::Remove { len } => Some((*len, true)),
+        // The end of a preallocated index: zeros, which take no space.
+        StepAction::SetLen { .. } if step.quarantine == Quarantine::Regenerable => None,
+        StepAction::SetLen { from, to } => Some((from.saturating_sub(*to), false)),
+        StepAction::Write { replaces, .. }
+        | StepAction::CopyPart { replaces, .. }
+        | StepAction::Allocate { replaces, .. } => replaces.map(|len| (len, true)),
+        StepAction::Rename { .. } | StepAction::Restore { .. } | StepAction::Append { .. } => None,
+    })
 }
 
 fn device_of(path: &Path) -> std::io::Result<u64> {

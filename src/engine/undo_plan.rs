@@ -99,6 +99,7 @@ impl Undo<'_> {
 
     fn since(&self, error: StampError) -> EngineError {
         match error {
+            StampError::Disk(error) if error.is_not_found() => self.refused(error.sentence()),
             StampError::Disk(error) => error.into(),
             StampError::Changed(text) => self.refused(format!("{text} since it was carried out")),
         }

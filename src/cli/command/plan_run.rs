@@ -70,7 +70,7 @@ impl PlanRun<'_> {
         let settings = &self.context.settings;
         let named = settings.config.is_some() || settings.log_dirs.is_some();
         match Look::open(self.context, BesideBroker::StructureOnly) {
-            Ok(look) if look.log_dirs == dirs => Ok(look),
+            Ok(look) if fits(&look.log_dirs, plan) => Ok(look),
             Err(error) if named => Err(error),
             Ok(look) if named => Err(CliError::refused("the plan is for other log dirs")
                 .hint(format!("Its log dirs: {}", join(&dirs)))
@@ -246,8 +246,10 @@ impl PlanRun<'_> {
         };
         let dirs = plan.log_dirs.iter().flat_map(|dir| &dir.findings);
         let logs = plan.partitions().flat_map(|log| &log.findings);
-        let quiet =
-            is_whole(look, plan) && !has_steps(plan) && !look::beyond_routine(dirs.chain(logs));
+        let quiet = plan.undoes.is_none()
+            && is_whole(look, plan)
+            && !has_steps(plan)
+            && !look::beyond_routine(dirs.chain(logs));
         let exit = if quiet { Exit::Ok } else { Exit::Findings };
         self.with_report(|report| Ok(report.plan(plan, Some((hash, stored)))?))?;
         let exit = self.end(
@@ -303,6 +305,13 @@ impl PlanRun<'_> {
             f(&mut TextReport::new(self.out))
         }
     }
+}
+
+/// Says whether a plan is for these log dirs, in whatever order; an undo leaves out those that its plan could not list.
+fn fits(log_dirs: &[PathBuf], plan: &RecoveryPlan) -> bool {
+    let planned = |dir: &PathBuf| plan.log_dirs.iter().any(|of| of.path == *dir);
+    let known = plan.log_dirs.iter().all(|of| log_dirs.contains(&of.path));
+    known && (plan.undoes.is_some() || log_dirs.iter().all(planned))
 }
 
 /// A plan that was shown.
