@@ -20,6 +20,9 @@
 
 mod cluster;
 mod demo;
+#[expect(dead_code, reason = "only what pauses an apply is used here")]
+#[path = "../it/support/faults.rs"]
+mod faults;
 mod fidelity;
 mod half_truncated;
 mod hand_over;
@@ -27,6 +30,7 @@ mod kills;
 mod loading;
 #[path = "../it/support/memory_dir.rs"]
 mod memory_dir;
+mod middle;
 mod prefixes;
 #[path = "../it/support/storage.rs"]
 mod stopping_storage;

@@ -139,6 +139,11 @@ impl Broker {
         process.wait_for("Kafka Server started", PATIENCE);
     }
 
+    /// Waits until it says `text`.
+    pub(crate) fn wait_for(&mut self, text: &str, limit: Duration) {
+        self.process.as_mut().unwrap().wait_for(text, limit);
+    }
+
     /// Returns what it has logged since its last start.
     pub(crate) fn output(&self) -> String {
         fs::read_to_string(self.folder.join(format!("server-{}.log", self.starts))).unwrap()
