@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 
 use krescue::disk::DiskAction;
 use krescue::engine::{
-    Confirmed, JobOutcome, JobSpec, LikeKafka, PlanSpec, PlanStore, Who, apply_here, start_plan,
+    Confirmed, JobOutcome, JobSpec, PlanSpec, PlanStore, Who, apply_here, start_plan,
 };
-use krescue::plan::HandOver;
+use krescue::plan::{HandOver, OnLoss};
 use krescue::terms::Timestamp;
 
 use crate::faults::{Fault, FaultyStorage};
@@ -38,7 +38,7 @@ fn in_the_middle(version: &str) {
     let release = version.parse().unwrap();
     let mut spec = PlanSpec::new(log_dirs.to_vec(), release, Timestamp(source.now));
     spec.hand_over = HandOver::Clean;
-    spec.like_kafka = LikeKafka::Always;
+    spec.decisions.others = OnLoss::LikeKafka;
     spec.state_dir = Some(state.clone());
     let plan = PlanStore::new(&state)
         .save(start_plan(spec).unwrap().join().unwrap())

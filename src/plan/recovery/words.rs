@@ -53,7 +53,15 @@ pub(super) fn cut(scan: &SegmentScan, file: &str, config: &LogConfig) -> Finding
             FindingCode::ControlRecordInvalid,
             format!("a control record does not parse ({cause})"),
         ),
-        _ => (
+        ScanStop::OffsetsGoBack { last_offset } => (
+            FindingCode::OffsetsGoBack,
+            format!("a batch's last offset {last_offset} does not rise"),
+        ),
+        ScanStop::OffsetOverflow { last_offset } => (
+            FindingCode::OffsetOverflow,
+            format!("a batch's last offset {last_offset} does not fit the segment"),
+        ),
+        ScanStop::EndOfFile | ScanStop::Fatal { .. } => (
             FindingCode::TornTail,
             format!("{bytes} bytes follow the last good batch"),
         ),
