@@ -5,7 +5,7 @@
 //! system call, so that whatever kills krescue leaves a prefix of the steps. The steps of a stage may become durable in
 //! any order; the caller syncs before the next stage, so that a power cut leaves no more than a kill does.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -64,7 +64,7 @@ pub(super) struct LogApply<'a> {
     /// What was kept, by the number of its step.
     kept: BTreeMap<usize, Kept>,
     /// Files that were written under krescue's own names and wait for their rename.
-    written: Vec<PathBuf>,
+    written: BTreeSet<PathBuf>,
     /// The steps that wait, a stage each; the next stage is last.
     stages: Vec<&'a [Step]>,
     /// What was done so far.
@@ -81,7 +81,7 @@ impl<'a> LogApply<'a> {
             dir: log_dir.join(&plan.dir_name),
             done,
             kept: BTreeMap::new(),
-            written: Vec::new(),
+            written: BTreeSet::new(),
             stages: left.chunk_by(|_, next| !next.after_sync).rev().collect(),
             act: LogAct::new(log_dir, plan),
         }
@@ -131,7 +131,7 @@ impl<'a> LogApply<'a> {
                 }
                 StepAction::Restore { kept, .. } => {
                     let half = with_suffix(&self.dir.join(&step.file), OWN_SUFFIX);
-                    self.written.push(half.clone());
+                    self.written.insert(half.clone());
                     put_beside(shared.storage, kept, &half)?;
                 }
                 StepAction::Append { kept, .. } => check_kept(shared.storage, kept)?,
@@ -200,7 +200,7 @@ impl<'a> LogApply<'a> {
         let path = self.dir.join(&step.file);
         let owner = self.owner_of(shared.storage, &path)?;
         let half = with_suffix(&path, OWN_SUFFIX);
-        self.written.push(half.clone());
+        self.written.insert(half.clone());
         let storage = shared.storage;
         storage.write_file(&half, &bytes, &owner)?;
         match &step.action {
@@ -322,7 +322,7 @@ impl<'a> LogApply<'a> {
             | StepAction::Restore { .. } => {
                 let half = with_suffix(&path, OWN_SUFFIX);
                 storage.rename(&half, &path)?;
-                self.written.retain(|other| *other != half);
+                self.written.remove(&half);
             }
             StepAction::Append { from, to, kept } => {
                 let piece = Piece {
@@ -343,7 +343,7 @@ impl<'a> LogApply<'a> {
 
     /// Removes what was written and not yet renamed; for an apply that ends early.
     pub(super) fn clean_up(&mut self, storage: &dyn Storage) {
-        for half in self.written.drain(..) {
+        for half in std::mem::take(&mut self.written) {
             // A later plan removes it just as well.
             let _ = storage.remove(&half);
         }

@@ -121,6 +121,7 @@ fn target(spec: &PlanSpec, dir_index: usize, facts: &DirFacts, sub_dir: &SubDir)
         inputs,
         entries: Vec::new(),
         not_utf8: Vec::new(),
+        segments: Vec::new(),
         own_leftovers: Vec::new(),
         broker_user: BrokerUser::of(facts),
         refused: None,

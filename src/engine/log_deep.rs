@@ -30,8 +30,9 @@ pub(super) fn requests(target: &LogTarget, plan: &PartitionPlan) -> Vec<ScanRequ
         .map(|segment| (segment.base_offset, segment.scanned))
         .collect();
     target
-        .segments()
-        .into_iter()
+        .segments
+        .iter()
+        .copied()
         .filter(|(base, _)| read.get(base) != Some(&true))
         .map(|(base_offset, len)| ScanRequest {
             base_offset,
@@ -138,7 +139,7 @@ fn index_findings(
     scan: &SegmentScan,
 ) -> impl Iterator<Item = Finding> {
     // A crash leaves the active segment's indexes at full size, zeros behind the last entry.
-    let last_base = target.segments().last().map(|(base, _)| *base);
+    let last_base = target.segments.last().map(|(base, _)| *base);
     let is_active = last_base == Some(scan.base_offset);
     [FileKind::Index, FileKind::TimeIndex]
         .into_iter()

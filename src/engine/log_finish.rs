@@ -34,7 +34,7 @@ pub(super) fn finish(spec: &PlanSpec, target: &LogTarget, plan: &mut PartitionPl
 fn leave_to_the_broker(target: &LogTarget, plan: &mut PartitionPlan) {
     plan.steps.clear();
     let active = target
-        .segments()
+        .segments
         .last()
         .map(|(base, _)| segment_file_name(*base, FileKind::Log));
     plan.findings.retain(|finding| {

@@ -14,8 +14,8 @@ use crate::terms::Offset;
 pub(super) fn plan_structure(target: &LogTarget) -> PartitionPlan {
     let why = "no batch was read".to_owned();
     let mut plan = target.untouched(Verdict::Skipped { why });
-    let segments = target.segments();
-    let first_read = first_read(target, &segments);
+    let segments = &target.segments;
+    let first_read = first_read(target, segments);
     plan.segments = segments
         .iter()
         .map(|(base_offset, bytes)| SegmentSummary {
@@ -30,7 +30,7 @@ pub(super) fn plan_structure(target: &LogTarget) -> PartitionPlan {
         })
         .collect();
     plan.scan_bytes = target.scan_estimate;
-    plan.findings = findings(target, &segments);
+    plan.findings = findings(target, segments);
     plan
 }
 

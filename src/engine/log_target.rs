@@ -29,6 +29,8 @@ pub(super) struct LogTarget {
     /// Files whose names are not UTF-8, as they are shown: Java's `File` does not find them, so that a boot passes them
     /// over.
     pub(super) not_utf8: Vec<FileStamp>,
+    /// Its segments: base offset and `.log`'s length, in order.
+    pub(super) segments: Vec<(Offset, u64)>,
     /// Files that an earlier krescue left half-written.
     pub(super) own_leftovers: Vec<FileStamp>,
     /// The user who will boot; `None` if nothing is refused to it.
@@ -72,11 +74,11 @@ impl LogTarget {
                 stamp,
             });
         }
+        self.segments = self.find_segments();
         self.scan_estimate = self.estimate();
     }
 
-    /// Returns its segments: base offset and `.log`'s length, in order.
-    pub(super) fn segments(&self) -> Vec<(Offset, u64)> {
+    fn find_segments(&self) -> Vec<(Offset, u64)> {
         let mut segments: Vec<(Offset, u64)> = self
             .entries
             .iter()
@@ -98,14 +100,14 @@ impl LogTarget {
         if matches!(self.parsed, DirName::Delete(_)) {
             return 0;
         }
-        self.segments().iter().map(|(_, len)| len).sum()
+        self.segments.iter().map(|(_, len)| len).sum()
     }
 
     fn estimate(&self) -> u64 {
         if self.inputs.is_clean() || matches!(self.parsed, DirName::Delete(_)) {
             return 0;
         }
-        let segments = self.segments();
+        let segments = &self.segments;
         let point = self.inputs.recovery_point_or_zero();
         let first = segments.iter().rfind(|(base, _)| *base <= point);
         let first = first.map_or(Offset(i64::MIN), |(base, _)| *base);

@@ -27,7 +27,8 @@ pub(super) struct Producers<'a> {
 
 /// Returns the offsets of the snapshot files that lie in a dir.
 pub(super) fn list_snapshots(dir: &VirtualDir) -> Result<BTreeSet<Offset>, Interrupt> {
-    dir.snapshots()
+    let offsets: Result<Vec<Offset>, Interrupt> = dir
+        .snapshots()
         .map(|(name, offset)| {
             offset.ok_or_else(|| {
                 refused(format!(
@@ -35,7 +36,9 @@ pub(super) fn list_snapshots(dir: &VirtualDir) -> Result<BTreeSet<Offset>, Inter
                 ))
             })
         })
-        .collect()
+        .collect();
+    // Of a list it is built at once, not one by one.
+    Ok(offsets?.into_iter().collect())
 }
 
 impl<'a> Producers<'a> {
