@@ -1,6 +1,6 @@
 //! Scanning with the CRC of every batch, against plain reads of 1 MiB over the same files, in turns.
 //!
-//! `cargo bench --bench scan`; the folder is `KRESCUE_BENCH_DIR`, else the system's temporary one. Prints the median of
+//! `cargo bench --bench scan [-- BYTES..]`, with the sizes of batches; the folder is `KRESCUE_BENCH_DIR`, else the system's temporary one. Prints the median of
 //! the ratios; nothing is asserted, since a shared machine may be at anything else.
 #![expect(
     clippy::unwrap_used,
@@ -35,7 +35,12 @@ fn main() {
         "{:>8} {:>14} {:>20} {:>20}",
         "batch", "plain 1 MiB", "scan, 1 thread", "scan, 2 threads"
     );
-    for batch in [300, 4 << 10, 16 << 10, 1 << 20] {
+    let wanted: Vec<usize> = std::env::args()
+        .filter_map(|size| size.parse().ok())
+        .collect();
+    let sizes = [300, 4 << 10, 16 << 10, 1 << 20];
+    let is_wanted = |size: &usize| wanted.is_empty() || wanted.contains(size);
+    for batch in sizes.into_iter().filter(is_wanted) {
         let files = [0, 1].map(|n| {
             let path = folder.path().join(format!("{n}.log"));
             write_segment(&path, batch);

@@ -18,6 +18,7 @@ mod segment_scan;
 mod segment_scanner;
 mod split_walk;
 mod tail_search;
+mod whole_batches;
 
 pub use cut_search::{CutFound, CutSearch};
 pub use finding::{Finding, FindingCode, Severity};

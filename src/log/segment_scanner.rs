@@ -6,20 +6,20 @@ use super::producer_event::EpochStart;
 use super::producer_events::{MAX_EVENTS, ProducerEvents};
 use super::segment_scan::{RebuiltIndex, ScanStop, SegmentScan};
 use super::tail_search::TailSearch;
+use super::whole_batches::{CHECKED_FROM, covered, split_several, split_whole};
 use crate::format::batch::{Frame, FrameEnd, HEADER_UP_TO_MAGIC, frame};
-use crate::format::checksum::{crc32, crc32c, crc32c_append};
+use crate::format::checksum::{crc32, crc32c, crc32c_append, crc32c_each};
 use crate::format::compression::Compression;
 use crate::format::control_record::ControlError;
 use crate::format::legacy_message::LegacyHeader;
 use crate::format::record_batch::{BatchHeader, HEADER_LEN};
 use crate::terms::{LeaderEpoch, Offset, Position, Timestamp};
 
-/// Batches above this size are checked piece by piece, so that a claimed length never becomes one allocation.
-const STREAM_ABOVE: u64 = 1 << 20;
+/// Batches above this size are checked piece by piece, so that a claimed length never becomes one allocation, and that
+/// their bytes are still in the processor's cache.
+const STREAM_ABOVE: u64 = 256 << 10;
 /// Control batches and old messages are read whole, up to this size.
 const WHOLE_UP_TO: u64 = 64 << 20;
-/// Where a batch of magic 2 begins to be covered by its checksum.
-const CHECKED_FROM: usize = 21;
 /// The lowest position of a segment file that an index entry can name no more.
 const MAX_SEGMENT_LEN: u64 = i32::MAX as u64;
 
@@ -136,9 +136,15 @@ impl SegmentScanner {
     /// Consumes whole batches from the window; returns what is wanted next, or `None` to go on in another phase.
     fn feed_batches(&mut self, window: &[u8], at: &mut usize) -> Option<Feed> {
         loop {
+            self.feed_side_by_side(window, at);
+            if self.ended {
+                return None;
+            }
             let rest = window.get(*at..).unwrap_or_default();
-            if let Some((header, batch)) = self.split_whole(rest) {
-                let computed = crc32c(batch.get(CHECKED_FROM..).unwrap_or_default());
+            if let Some(batch) = split_whole(rest, self.len - self.position, STREAM_ABOVE)
+                && let Some(header) = BatchHeader::decode(batch)
+            {
+                let computed = crc32c(covered(batch));
                 self.on_batch(&header, computed, batch.len() as u64, batch);
                 if self.ended {
                     return None;
@@ -177,17 +183,24 @@ impl SegmentScanner {
         }
     }
 
-    /// Splits off a batch of magic 2 that lies in the window whole: the common case, in one look at the header.
-    #[inline]
-    fn split_whole<'a>(&self, rest: &'a [u8]) -> Option<(BatchHeader, &'a [u8])> {
-        let header = BatchHeader::decode(rest)?;
-        let size = header.size();
-        let fits = header.magic >= 2
-            && size >= HEADER_LEN as u64
-            && size <= STREAM_ABOVE
-            && size <= self.len - self.position;
-        let batch = rest.get(..usize::try_from(size).ok()?)?;
-        fits.then_some((header, batch))
+    /// Consumes short batches of magic 2 that lie in the window whole, as long as there are enough: the common case.
+    fn feed_side_by_side(&mut self, window: &[u8], at: &mut usize) {
+        while let Some(batches) = split_several(
+            window.get(*at..).unwrap_or_default(),
+            self.len - self.position,
+        ) {
+            let computed = crc32c_each(batches.map(covered));
+            for (batch, computed) in batches.into_iter().zip(computed) {
+                let Some(header) = BatchHeader::decode(batch) else {
+                    return;
+                };
+                self.on_batch(&header, computed, batch.len() as u64, batch);
+                if self.ended {
+                    return;
+                }
+                *at += batch.len();
+            }
+        }
     }
 
     fn on_frame(&mut self, frame: &Frame, rest: &[u8]) -> Result<(), Option<Feed>> {
@@ -208,7 +221,7 @@ impl SegmentScanner {
             return Err(None);
         }
         let batch = self.whole(rest, frame.size, WHOLE_UP_TO)?;
-        let computed = crc32c(batch.get(CHECKED_FROM..).unwrap_or_default());
+        let computed = crc32c(covered(batch));
         self.on_batch(&header, computed, frame.size, batch);
         Ok(())
     }

@@ -1,0 +1,119 @@
+//! Several CRC-32Cs at once.
+//!
+//! The processor's instruction begins each cycle and ends three cycles later, and a stream's next one needs its result:
+//! one short stream runs at a third of the speed that four side by side reach.
+
+/// How many checksums are computed at once.
+pub const LANES: usize = 4;
+
+/// Bytes of one instruction.
+const WORD: usize = 8;
+/// What is left of a piece when the shortest ends is left to the crate from this length on.
+const LONG_REST: usize = 256;
+
+/// Returns the CRC-32C of each piece: fastest where they are about as long, up to 16 KiB.
+#[inline]
+pub fn crc32c_each(pieces: [&[u8]; LANES]) -> [u32; LANES] {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("sse4.2") {
+        #[expect(unsafe_code, reason = "the processor was asked for what this needs")]
+        // SAFETY: the function is safe code, compiled for SSE 4.2, which this processor has.
+        return unsafe { side_by_side(pieces) };
+    }
+    pieces.map(crc32c::crc32c)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "sse4.2")]
+fn side_by_side(pieces: [&[u8]; LANES]) -> [u32; LANES] {
+    use std::arch::x86_64::_mm_crc32_u64;
+
+    let [a, b, c, d] = pieces.map(|piece| piece.as_chunks::<WORD>().0);
+    let [mut sum_a, mut sum_b, mut sum_c, mut sum_d] = [u64::from(u32::MAX); LANES];
+    let mut done = 0;
+    for (((a, b), c), d) in a.iter().zip(b).zip(c).zip(d) {
+        sum_a = _mm_crc32_u64(sum_a, word(a));
+        sum_b = _mm_crc32_u64(sum_b, word(b));
+        sum_c = _mm_crc32_u64(sum_c, word(c));
+        sum_d = _mm_crc32_u64(sum_d, word(d));
+        done += WORD;
+    }
+    let [a, b, c, d] = pieces.map(|piece| piece.get(done..).unwrap_or_default());
+    [
+        finish(sum_a, a),
+        finish(sum_b, b),
+        finish(sum_c, c),
+        finish(sum_d, d),
+    ]
+}
+
+/// Adds the rest of a piece to its sum.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "sse4.2")]
+fn finish(mut sum: u64, rest: &[u8]) -> u32 {
+    use std::arch::x86_64::{_mm_crc32_u8, _mm_crc32_u64};
+
+    if rest.len() >= LONG_REST {
+        return crc32c::crc32c_append(!low(sum), rest);
+    }
+    let (words, bytes) = rest.as_chunks::<WORD>();
+    for bytes in words {
+        sum = _mm_crc32_u64(sum, word(bytes));
+    }
+    !bytes
+        .iter()
+        .fold(low(sum), |sum, byte| _mm_crc32_u8(sum, *byte))
+}
+
+/// Returns the word that the instruction takes: the first byte is the lowest.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn word(bytes: &[u8; WORD]) -> u64 {
+    u64::from_be_bytes(*bytes).swap_bytes()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the instruction leaves the upper half zero"
+)]
+#[inline]
+fn low(sum: u64) -> u32 {
+    sum as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn each_sum_is_that_of_the_crate(
+            bytes in vec(any::<u8>(), 0..3000),
+            cuts in vec(0_usize..3000, 2 * LANES),
+        ) {
+            let mut pieces = [&[] as &[u8]; LANES];
+            for (piece, cut) in pieces.iter_mut().zip(cuts.chunks(2)) {
+                let (from, to) = (cut[0].min(cut[1]), cut[0].max(cut[1]));
+                *piece = bytes.get(from.min(bytes.len())..to.min(bytes.len())).unwrap();
+            }
+            prop_assert_eq!(crc32c_each(pieces), pieces.map(crc32c::crc32c));
+        }
+
+        #[test]
+        fn so_it_is_for_pieces_of_like_length(
+            bytes in vec(any::<u8>(), 1000..4000),
+            extra in vec(0_usize..20, LANES),
+            len in 0_usize..900,
+        ) {
+            let mut pieces = [&[] as &[u8]; LANES];
+            for (piece, extra) in pieces.iter_mut().zip(extra) {
+                *piece = &bytes[extra..2 * extra + len];
+            }
+            prop_assert_eq!(crc32c_each(pieces), pieces.map(crc32c::crc32c));
+        }
+    }
+}
