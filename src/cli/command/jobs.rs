@@ -6,7 +6,9 @@ use crate::app::text::plural;
 use crate::cli::args::{JobArgs, JobsArgs, StopArgs};
 use crate::cli::report::{JobLine, JsonReport, Line, ProgressLine, time};
 use crate::cli::{CliError, Context, Exit, clock};
-use crate::engine::{JobId, JobOutcome, JobState, JobSummary, list_jobs, request_stop, run_job};
+use crate::engine::{
+    JobId, JobOutcome, JobSpec, JobState, JobSummary, list_jobs, request_stop, run_job,
+};
 use crate::terms::Timestamp;
 
 /// Runs `jobs`.
@@ -98,13 +100,25 @@ pub(in crate::cli) fn job(context: &Context, args: &JobArgs) -> Result<Exit, Cli
     })
 }
 
+/// Returns what can be done about a job whose process is gone.
+pub(super) fn how_to_go_on(spec: &JobSpec) -> String {
+    let short = |hash: &String| hash.get(..8).unwrap_or(hash).to_owned();
+    let plan = short(&spec.plan);
+    match &spec.undoes {
+        Some(undone) => format!(
+            "its process is gone; go on: krescue undo {} --apply --yes {plan}",
+            short(undone)
+        ),
+        None => format!(
+            "its process is gone; go on: krescue recover --apply --yes {plan}; take it back: krescue undo {plan}"
+        ),
+    }
+}
+
 fn job_line(job: &JobSummary) -> JobLine {
     let (state, cause) = match &job.state {
         JobState::Running => ("running", None),
-        JobState::Killed => (
-            "killed",
-            Some("its process is gone; the same command again goes on".to_owned()),
-        ),
+        JobState::Killed => ("killed", Some(how_to_go_on(&job.spec))),
         JobState::Ended(JobOutcome::Done) => ("done", None),
         JobState::Ended(JobOutcome::DoneButLeft { left }) => (
             "done_but_left",

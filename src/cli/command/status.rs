@@ -89,6 +89,10 @@ fn status_line(context: &Context, look: &Look, plan: &RecoveryPlan) -> StatusLin
         scan_bytes: plan.partitions().map(|log| log.scan_bytes).sum(),
         findings: found.len() as u64,
         dirs: plan.log_dirs.iter().map(dir_line).chain(broken).collect(),
+        killed_job: jobs
+            .last()
+            .filter(|job| job.state == JobState::Killed)
+            .map(|job| format!("job {}: {}", job.id, super::jobs::how_to_go_on(&job.spec))),
         running_jobs: jobs
             .into_iter()
             .filter(|job| job.state == JobState::Running)
@@ -181,6 +185,9 @@ fn write_text(
         if !finding.next.is_empty() {
             writeln!(out, "  next: {}", finding.next)?;
         }
+    }
+    if let Some(killed) = &status.killed_job {
+        writeln!(out, "{killed}")?;
     }
     for job in &status.running_jobs {
         writeln!(out, "job {job} runs")?;

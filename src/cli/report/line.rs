@@ -286,6 +286,8 @@ pub(crate) struct StatusLine {
     pub(crate) findings: u64,
     pub(crate) dirs: Vec<StatusLogDir>,
     pub(crate) running_jobs: Vec<String>,
+    /// What the last job needs, if its process is gone and it did not end.
+    pub(crate) killed_job: Option<String>,
     pub(crate) exit: u8,
 }
 

@@ -130,3 +130,23 @@ fn an_undo_runs_under_its_own_hash_only() {
         SEGMENT as u64 - 10
     );
 }
+
+#[test]
+fn a_killed_job_is_told_of_with_what_goes_on_and_what_takes_it_back() {
+    let tree = torn();
+    let plan = recovered(&tree, &[]);
+    let jobs = tree.path("state/krescue/jobs");
+    let job = fs::read_dir(jobs).unwrap().next().unwrap().unwrap().path();
+    // As after SIGKILL: the process is gone and said nothing.
+    fs::remove_file(job.join("outcome")).unwrap();
+    let home = tree.path(".");
+    let short = &plan[..8];
+    for arguments in [&["jobs"][..], &["--log-dirs", "d1", "status"]] {
+        let said = run(&home, arguments).out;
+        assert!(
+            said.contains(&format!("recover --apply --yes {short}")),
+            "{said}"
+        );
+        assert!(said.contains(&format!("krescue undo {short}")), "{said}");
+    }
+}
