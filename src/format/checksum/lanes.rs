@@ -32,10 +32,10 @@ fn side_by_side(pieces: [&[u8]; LANES]) -> [u32; LANES] {
     let [mut sum_a, mut sum_b, mut sum_c, mut sum_d] = [u64::from(u32::MAX); LANES];
     let mut done = 0;
     for (((a, b), c), d) in a.iter().zip(b).zip(c).zip(d) {
-        sum_a = _mm_crc32_u64(sum_a, word(a));
-        sum_b = _mm_crc32_u64(sum_b, word(b));
-        sum_c = _mm_crc32_u64(sum_c, word(c));
-        sum_d = _mm_crc32_u64(sum_d, word(d));
+        sum_a = _mm_crc32_u64(sum_a, word(*a));
+        sum_b = _mm_crc32_u64(sum_b, word(*b));
+        sum_c = _mm_crc32_u64(sum_c, word(*c));
+        sum_d = _mm_crc32_u64(sum_d, word(*d));
         done += WORD;
     }
     let [a, b, c, d] = pieces.map(|piece| piece.get(done..).unwrap_or_default());
@@ -58,7 +58,7 @@ fn finish(mut sum: u64, rest: &[u8]) -> u32 {
     }
     let (words, bytes) = rest.as_chunks::<WORD>();
     for bytes in words {
-        sum = _mm_crc32_u64(sum, word(bytes));
+        sum = _mm_crc32_u64(sum, word(*bytes));
     }
     !bytes
         .iter()
@@ -68,8 +68,8 @@ fn finish(mut sum: u64, rest: &[u8]) -> u32 {
 /// Returns the word that the instruction takes: the first byte is the lowest.
 #[cfg(target_arch = "x86_64")]
 #[inline]
-fn word(bytes: &[u8; WORD]) -> u64 {
-    u64::from_be_bytes(*bytes).swap_bytes()
+fn word(bytes: [u8; WORD]) -> u64 {
+    u64::from_be_bytes(bytes).swap_bytes()
 }
 
 #[cfg(target_arch = "x86_64")]
