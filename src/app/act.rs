@@ -1,6 +1,6 @@
 //! The acts: what may be done with the selected thing, and why it is refused now.
 
-use crate::plan::{OnLoss, Verdict};
+use crate::plan::{OnLoss, TruncationTarget, Verdict};
 
 use super::confirm::class_word;
 use super::effect::Scope;
@@ -31,6 +31,10 @@ pub enum Act {
     Decide(LogId, OnLoss),
     /// Leaves one ASK as it is.
     Leave(LogId),
+    /// Asks where a log is to end: opens the command line for it.
+    AskTruncate(LogId),
+    /// Opens the plan that truncates a log.
+    Truncate(LogId, TruncationTarget),
     /// Shows the newest plan.
     ShowPlan,
     /// Stops what runs: a job after its step, a scan at once.
@@ -81,6 +85,9 @@ pub fn menu(state: &State) -> Vec<ActItem> {
         items.push(item(state, 'e', Act::Decide(row.id, OnLoss::Leave)));
         items.push(item(state, 'f', Act::Decide(row.id, OnLoss::LikeKafka)));
     }
+    if let Some(row) = selected {
+        items.push(item(state, 'n', Act::AskTruncate(row.id)));
+    }
     items.push(item(state, 'p', Act::ShowPlan));
     items.push(item(state, 't', Act::Stop));
     let armed = state.session.is_armed();
@@ -127,6 +134,9 @@ fn describe(state: &State, act: &Act) -> String {
         }
         Act::Decide(id, _) => format!("take Kafka's way with {}: shows the plan", name(id)),
         Act::Leave(id) => format!("leave {} undecided", name(id)),
+        Act::AskTruncate(id) | Act::Truncate(id, _) => {
+            format!("end {} at an offset or epoch: truncate", name(id))
+        }
         Act::ShowPlan => "show the plan".to_owned(),
         Act::Stop => match &world.work {
             Some(work) if work.is_apply() => "stop the job after this step".to_owned(),
@@ -141,7 +151,7 @@ fn describe(state: &State, act: &Act) -> String {
 
 fn class(state: &State, act: &Act) -> &'static str {
     match act {
-        Act::Decide(..) => "class C",
+        Act::Decide(..) | Act::AskTruncate(_) | Act::Truncate(..) => "class C",
         Act::Recover(_) | Act::ShowPlan => match &state.world.plan {
             Some(shown) => class_word(shown.plan.class()),
             None => "class by plan",
@@ -155,18 +165,24 @@ pub fn refusal(state: &State, act: &Act) -> Option<String> {
     let world = &state.world;
     let running = world.work.as_ref().filter(|work| work.runs());
     match act {
-        Act::Scan | Act::Recover(_) | Act::Decide(..) if world.broker.is_none() => {
+        Act::Scan | Act::Recover(_) | Act::Decide(..) | Act::AskTruncate(_) | Act::Truncate(..)
+            if world.broker.is_none() =>
+        {
             Some("no broker is open".to_owned())
         }
-        Act::Scan | Act::Recover(_) | Act::Decide(..) if running.is_some() => Some(
-            if running.is_some_and(super::state::Work::is_apply) {
-                "a job runs"
-            } else {
-                "a scan runs; it ends in a plan"
-            }
-            .to_owned(),
-        ),
-        Act::Recover(_) | Act::Decide(..) => {
+        Act::Scan | Act::Recover(_) | Act::Decide(..) | Act::AskTruncate(_) | Act::Truncate(..)
+            if running.is_some() =>
+        {
+            Some(
+                if running.is_some_and(super::state::Work::is_apply) {
+                    "a job runs"
+                } else {
+                    "a scan runs; it ends in a plan"
+                }
+                .to_owned(),
+            )
+        }
+        Act::Recover(_) | Act::Decide(..) | Act::AskTruncate(_) | Act::Truncate(..) => {
             let refused = world.presence().and_then(Presence::refuses);
             refused.or_else(|| match act {
                 Act::Recover(Target::Log(id)) => world.logs.row(*id).and_then(cannot_recover),

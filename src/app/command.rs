@@ -1,6 +1,7 @@
 //! The command line behind `:`: every jump and every act by name.
 
-use crate::plan::{HandOver, OnLoss};
+use crate::plan::{HandOver, OnLoss, TruncationTarget};
+use crate::terms::{LeaderEpoch, Offset};
 
 use super::act::{Act, Target};
 use super::action::{Action, PaneId};
@@ -26,7 +27,7 @@ const fn help(name: &'static str, arguments: &'static str, does: &'static str) -
 }
 
 /// The commands, in the order in which they are listed.
-pub const COMMANDS: [CommandHelp; 24] = [
+pub const COMMANDS: [CommandHelp; 25] = [
     help("overview", "", "show the host at a glance"),
     help("recovery", "", "show log dirs, logs and findings"),
     help("log", "", "show krescue's own events"),
@@ -58,6 +59,11 @@ pub const COMMANDS: [CommandHelp; 24] = [
         "show the plan that keeps all of a log, unread by a boot",
     ),
     help("leave", "[PARTITION]", "leave an ASK undecided"),
+    help(
+        "truncate",
+        "PARTITION to-offset N|to-epoch N|to-high-watermark|to-last-stable",
+        "show the plan that ends a log there",
+    ),
     help("stop", "", "stop the job after its step, or the scan"),
     help("arm", "", "let a confirmed plan change files"),
     help("disarm", "", "look only again"),
@@ -100,6 +106,10 @@ pub fn parse(line: &str, state: &State) -> Result<Action, String> {
         ("kafkas-way", words) => decide(words, OnLoss::LikeKafka, state)?,
         ("cut-here", words) => decide(words, OnLoss::CutHere, state)?,
         ("keep", words) => decide(words, OnLoss::Leave, state)?,
+        ("truncate", [name, to @ ..]) => {
+            let id = log(&[*name], state)?;
+            Action::Do(Act::Truncate(id, truncation_target(to)?))
+        }
         ("leave", words) => Action::Do(Act::Leave(log(words, state)?)),
         ("stop", []) => Action::Do(Act::Stop),
         ("arm", []) => Action::Do(Act::Arm),
@@ -151,6 +161,13 @@ pub fn complete(line: &str, state: &State) -> Vec<String> {
             let asks = asks.filter(|row| row.open_ask().is_some());
             with(command, &mut asks.map(|row| row.dir_name.as_str()), part)
         }
+        "truncate" => match part.split_once(' ') {
+            None => with(command, &mut logs(), part),
+            Some((name, to)) => {
+                let command = format!("{command} {name}");
+                with(&command, &mut TRUNCATION_TARGETS.into_iter(), to)
+            }
+        },
         "hand-over" => with(command, &mut ["none", "verify", "clean"].into_iter(), part),
         "sort" => {
             let columns = LogColumn::ALL.map(|column| column.title().to_ascii_lowercase());
@@ -170,6 +187,34 @@ fn sort(column: &str, descending: Option<bool>) -> Result<Action, String> {
         _ => Direction::Natural,
     };
     Ok(Action::SortBy { column, direction })
+}
+
+/// Where a log can be made to end.
+const TRUNCATION_TARGETS: [&str; 4] = [
+    "to-offset",
+    "to-high-watermark",
+    "to-last-stable",
+    "to-epoch",
+];
+
+fn truncation_target(words: &[&str]) -> Result<TruncationTarget, String> {
+    let number = |text: &str| format!("{text} is no number of at least 0");
+    match words {
+        ["to-high-watermark"] => Ok(TruncationTarget::HighWatermark),
+        ["to-last-stable"] => Ok(TruncationTarget::LastStable),
+        ["to-offset", offset] => match offset.replace(',', "").parse() {
+            Ok(value) if value >= 0 => Ok(TruncationTarget::Offset(Offset(value))),
+            _ => Err(number(offset)),
+        },
+        ["to-epoch", epoch] => match epoch.parse() {
+            Ok(value) if value >= 0 => Ok(TruncationTarget::Epoch(LeaderEpoch(value))),
+            _ => Err(number(epoch)),
+        },
+        _ => Err(format!(
+            "say where it is to end: {} (the first and the last with a number)",
+            TRUNCATION_TARGETS.join(", ")
+        )),
+    }
 }
 
 fn hand_over(word: &str) -> Result<HandOver, String> {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::plan::{HandOver, OnLoss};
+use crate::plan::{HandOver, OnLoss, TruncationTarget};
 use crate::terms::Position;
 
 use super::event::Level;
@@ -38,6 +38,8 @@ pub struct PlanRequest {
     pub on_loss: OnLoss,
     /// What the dirs are handed over as.
     pub hand_over: HandOver,
+    /// Where the log of the scope is to end, for a truncation.
+    pub truncation: Option<TruncationTarget>,
 }
 
 /// One thing to be done outside of the state.

@@ -1,6 +1,8 @@
 //! The same as command lines: what the screen shows or would do, to be typed, mailed or scripted.
 
-use crate::plan::HandOver;
+use crate::plan::{HandOver, TruncationTarget};
+
+use super::effect::{PlanRequest, Scope};
 
 use super::state::{DetailItem, State};
 
@@ -34,14 +36,13 @@ pub fn lines(state: &State) -> Vec<String> {
         ));
         let hand_over = hand_over_word(shown.request.hand_over);
         let hash = short_hash(&shown.hash);
-        lines.push(line(&[
-            "recover",
-            "--hand-over",
-            hand_over,
-            "--apply",
-            "--yes",
-            hash,
-        ]));
+        let truncation = truncation_words(&shown.request);
+        let mut words = match &truncation {
+            Some(words) => words.iter().map(String::as_str).collect(),
+            None => vec!["recover", "--hand-over", hand_over],
+        };
+        words.extend(["--apply", "--yes", hash]);
+        lines.push(line(&words));
     }
     if let Some(row) = state.selected_log() {
         if row.open_ask().is_some() {
@@ -72,6 +73,22 @@ pub fn lines(state: &State) -> Vec<String> {
         lines.push(format!("krescue stop {}", quote(job)));
     }
     lines
+}
+
+/// Returns the command that truncates what `request` names, if it is a truncation.
+fn truncation_words(request: &PlanRequest) -> Option<Vec<String>> {
+    let (target, Scope::Logs(logs)) = (request.truncation?, &request.scope) else {
+        return None;
+    };
+    let (_, name) = logs.first()?;
+    let mut words = vec!["truncate".to_owned(), name.clone()];
+    words.extend(match target {
+        TruncationTarget::Offset(offset) => vec!["--to-offset".to_owned(), offset.to_string()],
+        TruncationTarget::Epoch(epoch) => vec!["--to-epoch".to_owned(), epoch.to_string()],
+        TruncationTarget::HighWatermark => vec!["--to-high-watermark".to_owned()],
+        TruncationTarget::LastStable => vec!["--to-last-stable".to_owned()],
+    });
+    Some(words)
 }
 
 /// Returns the word of `--hand-over`.

@@ -11,8 +11,10 @@ use crate::app::{Event, Level};
 use crate::cli::{Context, Look};
 use crate::engine::{
     EngineError, JobEvent, JobHandle, JobId, JobOutcome, JobState, MadePlan, PlanHandle, PlanSpec,
-    PlanStore, Reading, start_plan,
+    PlanStore, Reading, TruncationSpec, start_plan,
 };
+use crate::plan::TruncationTarget;
+use crate::terms::TopicPartition;
 
 use super::look::{News, now};
 
@@ -86,11 +88,30 @@ fn spec(context: &Context, look: &Look, request: &PlanRequest) -> Result<PlanSpe
             let name = crate::format::file_name::DirName::parse(name);
             name.partition().cloned()
         });
+        if let Some(target) = request.truncation {
+            spec.truncation = Some(truncation(look, named, target));
+            return Ok(spec);
+        }
         spec.selection = Some(named.collect());
         let decided = logs.iter().map(|log| (log.clone(), request.on_loss));
         spec.decisions.by_dir = decided.collect();
     }
     Ok(spec)
+}
+
+fn truncation(
+    look: &Look,
+    partitions: impl Iterator<Item = TopicPartition>,
+    target: TruncationTarget,
+) -> TruncationSpec {
+    let mut spec = TruncationSpec::default();
+    for partition in partitions {
+        let replicas = look.replicas(&partition);
+        spec.replicas
+            .extend(replicas.map(|replicas| (partition.clone(), replicas)));
+        spec.targets.insert(partition, target);
+    }
+    spec
 }
 
 /// Returns the state dir, if this session may write there.

@@ -2,6 +2,7 @@
 
 use crate::app::act::{self, Act, Target};
 use crate::app::action::PaneId;
+use crate::app::command;
 use crate::app::confirm::Phrase;
 use crate::app::effect::{Effect, PlanRequest, Scope};
 use crate::app::event::Level;
@@ -9,10 +10,10 @@ use crate::app::facts::Presence;
 use crate::app::lines::hand_over_word;
 use crate::app::plan_text::plan_lines;
 use crate::app::state::{
-    Beside, Choice, HandOverChoice, Overlay, Pending, PlanDialog, Prompt, ShownPlan, State,
-    WorkKind,
+    Beside, Choice, CommandLine, HandOverChoice, LogId, Overlay, Pending, PlanDialog, Prompt,
+    ShownPlan, State, WorkKind,
 };
-use crate::plan::{HandOver, OnLoss};
+use crate::plan::{HandOver, OnLoss, StopState, TruncationTarget};
 
 use super::tell;
 
@@ -30,9 +31,21 @@ pub(super) fn on_act(state: &mut State, act: Act, effects: &mut Vec<Effect>) {
                 scope: act::scope(state, &Target::Log(id)),
                 on_loss,
                 hand_over: state.view.hand_over.unless_clean(),
+                truncation: None,
             };
             plan(state, request, true, effects);
         }
+        Act::AskTruncate(id) => {
+            if let Some(row) = state.world.logs.row(id) {
+                let line = format!("truncate {} ", row.dir_name);
+                state.view.overlays.push(Overlay::Command(CommandLine {
+                    candidates: command::complete(&line, state),
+                    input: tui_input::Input::new(line),
+                    ..CommandLine::default()
+                }));
+            }
+        }
+        Act::Truncate(id, to) => truncate(state, id, to, effects),
         Act::Leave(id) => {
             if let Some(row) = state.world.logs.row_mut(id) {
                 row.choice = Choice::Leave;
@@ -66,6 +79,22 @@ pub(super) fn on_act(state: &mut State, act: Act, effects: &mut Vec<Effect>) {
             tell(state, effects, Level::Note, "read-only until krescue ends");
         }
     }
+}
+
+/// Plans a truncation; a dir that was stopped cleanly stays so.
+fn truncate(state: &mut State, id: LogId, to: TruncationTarget, effects: &mut Vec<Effect>) {
+    let logs = &state.world.logs;
+    let stop = logs.row(id).and_then(|row| logs.dir_of(row)?.stop);
+    let request = PlanRequest {
+        scope: act::scope(state, &Target::Log(id)),
+        on_loss: OnLoss::Ask,
+        hand_over: match stop {
+            Some(StopState::Clean) => HandOver::Clean,
+            _ => state.view.hand_over.unless_clean(),
+        },
+        truncation: Some(to),
+    };
+    plan(state, request, true, effects);
 }
 
 /// Plans anew with another hand-over, if a plan is there.
@@ -106,6 +135,7 @@ fn recover(state: &mut State, target: &Target, effects: &mut Vec<Effect>) {
         scope,
         on_loss: OnLoss::Ask,
         hand_over,
+        truncation: None,
     };
     let made = state.world.plan.as_ref();
     let good = |shown: &ShownPlan| {

@@ -193,6 +193,7 @@ fn on_work(state: &mut State, event: &JobEvent, effects: &mut Vec<Effect>) {
             scope: Scope::All,
             on_loss: OnLoss::Ask,
             hand_over: hand_over.unwrap_or_default(),
+            truncation: None,
         }));
     }
 }

@@ -6,8 +6,8 @@ use krescue::app::state::{Overlay, WorkKind};
 use krescue::app::{Effect, Event, PlanRequest, Scope};
 use krescue::engine::{JobEvent, JobOutcome};
 use krescue::log::{Finding, FindingCode, Severity};
-use krescue::plan::{HandOver, OnLoss, RecoveryPlan};
-use krescue::terms::Offset;
+use krescue::plan::{HandOver, OnLoss, RecoveryPlan, TruncationTarget};
+use krescue::terms::{LeaderEpoch, Offset};
 
 use super::fixtures::*;
 use super::session::{Session, look, setup};
@@ -244,6 +244,34 @@ fn each_way_to_decide_an_ask_has_its_letter_and_its_command() {
             assert_eq!(request.on_loss, way, "{keys}");
         }
     }
+}
+
+#[test]
+fn a_truncation_asks_where_the_log_is_to_end() {
+    for (words, target) in [
+        ("to-offset 3,950", TruncationTarget::Offset(Offset(3_950))),
+        ("to-epoch 4", TruncationTarget::Epoch(LeaderEpoch(4))),
+        ("to-high-watermark", TruncationTarget::HighWatermark),
+        ("to-last-stable", TruncationTarget::LastStable),
+    ] {
+        let mut session = with_plan(plan());
+        session.type_keys(&format!(":audit-0\nxn{words}\n"));
+        let acts = session.take_acts();
+        let Some(Effect::Plan(request)) = acts.last() else {
+            panic!("{words}: {acts:?}");
+        };
+        assert_eq!(request.truncation, Some(target));
+        assert!(matches!(&request.scope, Scope::Logs(logs) if logs[0].1 == "audit-0"));
+    }
+    let mut session = with_plan(plan());
+    session.type_keys(":truncate audit-0 to-offset x\n");
+    assert!(session.screen(80, 24).contains("x is no number"));
+    assert!(
+        !session
+            .take_acts()
+            .iter()
+            .any(|act| matches!(act, Effect::Plan(_)))
+    );
 }
 
 #[test]
