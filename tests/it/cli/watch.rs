@@ -79,7 +79,7 @@ fn the_standard_input_is_watched_to_its_end() {
     let log = &logs()["3.9.1-crash-boot-1-thread.log"];
     let mut input = child.stdin.take().unwrap();
     // The boot is over where the broker is up, though the log goes on.
-    input.write_all(log).unwrap();
+    let _ = input.write_all(log);
     let output = child.wait_with_output().unwrap();
     drop(input);
     assert_eq!(output.status.code(), Some(0));

@@ -1,6 +1,7 @@
 //! The broker whose boot is watched: its process, and what its boot reads.
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::cli::look::{self, BesideBroker, Look};
@@ -46,6 +47,16 @@ impl Broker {
     /// Returns what the recovery threads have read, if they may be seen.
     pub(super) fn reads(&self) -> Option<u64> {
         recovery_reads(Path::new(PROC), self.life?.pid).ok()?
+    }
+
+    /// Says whether `path` is the file that the process logs to.
+    pub(super) fn logs_to(&self, path: &Path) -> bool {
+        let identity = |path: &Path| {
+            let meta = std::fs::metadata(path).ok()?;
+            Some((meta.dev(), meta.ino()))
+        };
+        let own = self.log_file().ok().flatten();
+        own.is_some_and(|own| identity(&own).is_some() && identity(&own) == identity(path))
     }
 
     /// Returns the file that the process logs to.

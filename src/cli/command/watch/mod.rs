@@ -41,14 +41,17 @@ pub(in crate::cli) fn watch(
     let named = args.log.as_deref();
     let (broker, source) = match named {
         Some(path) if path == Path::new("-") => (None, Source::input()),
-        // A log file may be of another host: then it alone is what there is.
-        Some(path) => (Broker::find(context).ok(), Source::file(path)?),
+        // A log file may be of another host, or an old one: then it alone is what there is.
+        Some(path) => {
+            let broker = Broker::find(context).ok();
+            let broker = broker.filter(|broker| broker.logs_to(path));
+            (broker, Source::file(path)?)
+        }
         None => {
             let (broker, file) = wait_for_log(context, &mut report)?;
             (Some(broker), Source::file(&file)?)
         }
     };
-    let broker = broker.filter(|broker| named.is_none() || broker.life.is_some());
     Watch {
         meter: broker
             .as_ref()
