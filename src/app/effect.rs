@@ -17,6 +17,8 @@ pub enum Target {
     Finding,
     /// What a job did.
     Job,
+    /// What was done, by whom, in this session or another.
+    Audit,
 }
 
 /// Which logs a plan is made for.

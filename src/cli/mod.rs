@@ -2,6 +2,7 @@
 
 mod apply;
 pub mod args;
+pub mod audit_words;
 mod clock;
 pub mod command;
 mod confirm;

@@ -18,6 +18,7 @@ use crate::settings::Source;
 use crate::terms::Timestamp;
 
 use super::listing::facts_of;
+use super::log_view;
 
 /// What a thread has to say.
 pub(super) enum News {
@@ -71,6 +72,9 @@ pub(super) fn look_at(
                 return;
             }
         };
+        if let Some(state_dir) = &context.settings.state_dir {
+            log_view::log_audit(&state_dir.value);
+        }
         let job = match purpose {
             Purpose::First => jobs(&context, &look),
             _ => None,

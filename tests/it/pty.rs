@@ -113,7 +113,9 @@ impl Terminal {
                 break status;
             }
             assert!(Instant::now() < end, "it does not end:\n{}", self.text());
-            std::thread::sleep(Duration::from_millis(20));
+            if let Ok(bytes) = self.output.recv_timeout(Duration::from_millis(20)) {
+                self.screen.process(&bytes);
+            }
         };
         while let Ok(bytes) = self.output.recv_timeout(Duration::from_millis(200)) {
             self.screen.process(&bytes);
@@ -189,6 +191,8 @@ fn a_person_recovers_the_demo_and_sees_a_clean_boot() {
     terminal.see("down, clean: a boot loads 20 logs in 2 log dirs and reads no batch again");
     terminal.type_keys("7");
     terminal.see("each log reached its planned end");
+    // Who did it, too: the audit of the state dir.
+    terminal.see("hand-over clean");
     terminal.type_keys("q");
     assert!(terminal.end());
     let left: Vec<_> = std::fs::read_dir(temp.path()).unwrap().collect();

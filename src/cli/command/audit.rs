@@ -4,9 +4,10 @@ use std::io::Write;
 
 use crate::app::text::{count, plural};
 use crate::cli::args::AuditArgs;
+use crate::cli::audit_words::audit_sentence;
 use crate::cli::report::{JsonReport, Line};
 use crate::cli::{CliError, Context, Exit};
-use crate::engine::{AuditAct, AuditEntry, AuditStep, AuditText, JobOutcome, read_audit};
+use crate::engine::{AuditAct, AuditEntry, AuditStep, AuditText, read_audit};
 
 /// Runs `audit`.
 pub(in crate::cli) fn audit(
@@ -37,7 +38,7 @@ pub(in crate::cli) fn audit(
     let mut any = false;
     for entry in entries {
         any = true;
-        writeln!(out, "{}", sentence(entry))?;
+        writeln!(out, "{}", audit_sentence(entry))?;
         if let AuditAct::Log { steps, .. } = &entry.act {
             for step in steps {
                 writeln!(out, "  {}", step_words(step))?;
@@ -55,77 +56,6 @@ pub(in crate::cli) fn audit(
         )?;
     }
     Ok(Exit::Ok)
-}
-
-/// Returns an entry in one line.
-fn sentence(entry: &AuditEntry) -> String {
-    let who = &entry.who;
-    let from = [
-        who.sudo_user.as_ref().map(|user| format!(" (sudo {user})")),
-        who.terminal
-            .as_ref()
-            .map(|terminal| format!(" on {terminal}")),
-        who.ssh_connection.as_ref().map(|ends| {
-            let client = ends.split(' ').next().unwrap_or(ends);
-            format!(" from {client}")
-        }),
-    ];
-    let from: String = from.into_iter().flatten().collect();
-    let host = if who.host.is_empty() {
-        String::new()
-    } else {
-        format!("@{}", who.host)
-    };
-    let short = |hash: &String| hash.get(..8).unwrap_or(hash).to_owned();
-    let plan = match (&entry.plan, &entry.undoes) {
-        (Some(plan), Some(undone)) => format!(" {} (takes {} back)", short(plan), short(undone)),
-        (Some(plan), None) => format!(" {}", short(plan)),
-        _ => String::new(),
-    };
-    format!(
-        "{} {}{host}{from}{plan} · {}",
-        entry.at,
-        who.user,
-        act_words(&entry.act)
-    )
-}
-
-fn act_words(act: &AuditAct) -> String {
-    match act {
-        AuditAct::Log {
-            dir,
-            partition,
-            steps,
-            ..
-        } => format!(
-            "{}: {}",
-            dir.join(partition).display(),
-            plural(steps.len() as u64, "step", "steps")
-        ),
-        AuditAct::HandOver { dir, hand_over } => {
-            let word = match hand_over {
-                crate::plan::HandOver::None => "none",
-                crate::plan::HandOver::Verify => "verify",
-                crate::plan::HandOver::Clean => "clean",
-            };
-            format!("{}: hand-over {word}", dir.display())
-        }
-        AuditAct::End { outcome } => match outcome {
-            JobOutcome::Done => "done".to_owned(),
-            JobOutcome::DoneButLeft { left } => {
-                let logs = plural(*left, "log stays as it was", "logs stay as they were");
-                format!("done, but {logs}")
-            }
-            JobOutcome::Refused { cause } => format!("refused: {cause}"),
-            JobOutcome::Stopped => "stopped on request".to_owned(),
-            JobOutcome::Failed { cause } => format!("failed: {cause}"),
-        },
-        AuditAct::Purge { dir, bytes } => {
-            let bytes = crate::app::text::bytes(*bytes);
-            format!("purged {bytes} of {}", dir.display())
-        }
-        AuditAct::Refused { what, cause } => format!("{what} refused: {cause}"),
-    }
 }
 
 fn step_words(step: &AuditStep) -> String {
