@@ -50,6 +50,7 @@ impl Situation {
             .or_else(|| broken_off(world))
             .or_else(|| broker_runs(world))
             .or_else(|| destroys(world))
+            .or_else(|| is_decided_only(world))
             .or_else(|| unclean(world))
             .or_else(|| fails(world))
             .unwrap_or_else(|| fine(world))
@@ -192,6 +193,23 @@ fn destroys(world: &World) -> Option<Situation> {
     };
     let text = format!("{danger}{reads}{rest}");
     Some(Situation::new(Urgency::Danger, text, "2 decide"))
+}
+
+/// A decision that is not carried out keeps no boot from Kafka's way.
+fn is_decided_only(world: &World) -> Option<Situation> {
+    let mut decided = world.logs.rows().filter(|row| row.is_decided_only());
+    let first = &decided.next()?.dir_name;
+    let others = match decided.count() {
+        0 => String::new(),
+        more => format!(
+            " and {}",
+            text::plural(more as u64, "log more", "logs more")
+        ),
+    };
+    let text = format!(
+        "DO NOT START before the plan is carried out: a boot deletes good records of {first}{others}"
+    );
+    Some(Situation::new(Urgency::Danger, text, ":plan"))
 }
 
 fn unclean(world: &World) -> Option<Situation> {

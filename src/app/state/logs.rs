@@ -161,6 +161,12 @@ impl LogRow {
         self.worst().map(|finding| finding.severity)
     }
 
+    /// Says whether its ASK is decided, and that is all that was done so far.
+    pub fn is_decided_only(&self) -> bool {
+        let decided = matches!(&self.verdict, Some(Verdict::Ask(ask)) if ask.accepted);
+        decided && self.state != Some(LogState::Done)
+    }
+
     /// Returns the undecided ASK, if that is its verdict.
     pub fn open_ask(&self) -> Option<&crate::plan::Ask> {
         match &self.verdict {

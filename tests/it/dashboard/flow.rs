@@ -247,6 +247,18 @@ fn each_way_to_decide_an_ask_has_its_letter_and_its_command() {
 }
 
 #[test]
+fn a_decision_that_is_not_carried_out_keeps_no_boot_from_kafka_s_way() {
+    let mut session = with_plan(plan_like_kafka());
+    let screen = session.screen(120, 32);
+    assert!(
+        screen.contains(
+            "DO NOT START before the plan is carried out: a boot deletes good records of payments-1"
+        ),
+        "{screen}"
+    );
+}
+
+#[test]
 fn a_truncation_asks_where_the_log_is_to_end() {
     for (words, target) in [
         ("to-offset 3,950", TruncationTarget::Offset(Offset(3_950))),
