@@ -104,9 +104,9 @@ impl<'a> LogApply<'a> {
 
     /// Keeps what will go and writes what will come; the log stays as it is.
     pub(super) fn prepare(&mut self, shared: &ApplyShared<'_>) -> Result<(), LogFailure> {
-        look_again(shared.storage, &self.dir, self.plan).map_err(LogFailure::Failed)?;
         // A file that an earlier step renames lies under its old name now.
         let mut old_names: HashMap<&str, &str> = HashMap::new();
+        let mut made: BTreeSet<&str> = BTreeSet::new();
         for (number, step) in self.plan.steps.iter().enumerate().skip(self.done) {
             if shared.context.is_cancelled() {
                 return Err(LogFailure::Stopped);
@@ -116,6 +116,12 @@ impl<'a> LogApply<'a> {
             match &step.action {
                 StepAction::Remove { len } => self.keep(shared, number, name, (0, *len))?,
                 StepAction::SetLen { from, to } => {
+                    // What this plan itself made was read when it was made.
+                    if !made.contains(step.file.as_str()) {
+                        let place = (step.file.as_str(), self.dir.join(name));
+                        look_again(shared.storage, self.plan, (place.0, &place.1), *to)
+                            .map_err(LogFailure::Failed)?;
+                    }
                     self.keep(shared, number, name, (*to, *from))?;
                 }
                 StepAction::Write { replaces, .. }
@@ -124,9 +130,13 @@ impl<'a> LogApply<'a> {
                     if let Some(len) = replaces {
                         self.keep(shared, number, name, (0, *len))?;
                     }
+                    made.insert(step.file.as_str());
                     self.write(shared, step)?;
                 }
                 StepAction::Rename { to } => {
+                    if made.contains(step.file.as_str()) {
+                        made.insert(to);
+                    }
                     old_names.insert(to, name);
                 }
                 StepAction::Restore { kept, .. } => {

@@ -8,45 +8,37 @@ use crate::disk::{DiskAction, DiskError, ReadAt, Storage};
 use crate::format::batch::{HEADER_UP_TO_MAGIC, frame};
 use crate::format::{legacy_message, record_batch};
 use crate::log::{Finding, FindingCode};
-use crate::plan::{PartitionPlan, StepAction};
+use crate::plan::PartitionPlan;
 
 /// A larger batch is not looked at again.
 const MAX_BATCH: u64 = 256 << 20;
 
-/// Checks that no good batch begins where the plan cuts for a bad one; an error is a sentence that names the place.
+/// Checks that no good batch begins where the plan cuts a log for a bad one: `name` is the file's in the plan, `path` where
+/// it lies now. An error is a sentence that names the place.
 pub(super) fn look_again(
     storage: &dyn Storage,
-    dir: &Path,
     plan: &PartitionPlan,
+    (name, path): (&str, &Path),
+    position: u64,
 ) -> Result<(), String> {
-    for finding in plan
-        .findings
-        .iter()
-        .filter(|finding| names_bad_bytes(finding))
-    {
-        let (Some(file), Some(position)) = (&finding.file, finding.position) else {
-            continue;
-        };
-        let is_cut = plan.steps.iter().any(|step| {
-            step.file == *file
-                && matches!(step.action, StepAction::SetLen { to, .. } if to == position.0)
-        });
-        if !is_cut {
-            continue;
-        }
-        let path = dir.join(file);
-        let read = |source| DiskError::new(DiskAction::Read, &path, source).at(position.0);
-        let is_good = storage
-            .open(&path)
-            .and_then(|log| good_batch_at(log.as_ref(), position.0).map_err(read));
-        if is_good.map_err(|error| error.sentence())? {
-            return Err(format!(
-                "{}: the batch at byte {} was bad when the plan was made and is good now: disk, cable or memory return \
-                 other bytes each time; look at the kernel's log, then make the plan again",
-                path.display(),
-                position.0
-            ));
-        }
+    let is_of_cut = |finding: &Finding| {
+        finding.file.as_deref() == Some(name)
+            && finding.position.is_some_and(|at| at.0 == position)
+            && names_bad_bytes(finding)
+    };
+    if !plan.findings.iter().any(is_of_cut) {
+        return Ok(());
+    }
+    let read = |source| DiskError::new(DiskAction::Read, path, source).at(position);
+    let is_good = storage
+        .open(path)
+        .and_then(|log| good_batch_at(log.as_ref(), position).map_err(read));
+    if is_good.map_err(|error| error.sentence())? {
+        return Err(format!(
+            "{}: the batch at byte {position} was bad when the plan was made and is good now: disk, cable or memory \
+             return other bytes each time; look at the kernel's log, then make the plan again",
+            path.display(),
+        ));
     }
     Ok(())
 }

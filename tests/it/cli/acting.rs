@@ -34,6 +34,23 @@ fn checkpoint(tree: &Tree) -> String {
     fs::read_to_string(tree.path("d1/recovery-point-offset-checkpoint")).unwrap()
 }
 
+/// The file that is cut lies under its `.swap` name until a step before renames it.
+#[test]
+fn a_swap_with_a_torn_tail_is_completed_and_cut() {
+    let tree = torn();
+    for suffix in ["log", "index", "timeindex"] {
+        let path = tree.t0(3000, suffix);
+        fs::rename(&path, path.with_extension(format!("{suffix}.swap"))).unwrap();
+    }
+    let all = ["--like-kafka", "--apply", "--yes-to-all"];
+    let ran = recover(&tree, &all).exits(0);
+    assert_eq!(ran.kind("partition")[0]["log_end_offset"], 3990);
+    let len = fs::metadata(tree.t0(3000, "log")).unwrap().len();
+    assert_eq!(len, u64::try_from(SEGMENT - 1151).unwrap());
+    assert!(!tree.t0(3000, "log.swap").exists());
+    recover(&tree, &all).exits(0);
+}
+
 #[test]
 fn an_apply_that_asks_nothing_reaches_the_planned_end() {
     let tree = torn();
