@@ -97,9 +97,14 @@ fn main() {
             create.arg(shape.partitions.to_string()),
             "creating the topic",
         );
-        // The broker makes the dirs after it has answered.
+        // The broker makes the dirs after it has answered, and takes one without its metadata for a stray at a boot.
         let asked = Instant::now();
-        while partition_dirs(&folder).len() < shape.partitions {
+        let made = |folder: &Path| {
+            let dirs = partition_dirs(folder).into_iter();
+            dirs.filter(|dir| dir.join("partition.metadata").exists())
+                .count()
+        };
+        while made(&folder) < shape.partitions {
             assert!(
                 asked.elapsed() < PATIENCE,
                 "the broker does not make its partitions"
