@@ -4,15 +4,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::server_log::LineTime;
-
 /// How the recovery threads' names begin; the system keeps 15 characters of `log-recovery-DIR-N`.
 const RECOVERY_THREAD: &str = "log-recovery-";
 /// The name of the broker's log in every distribution.
 const SERVER_LOG: &str = "server.log";
-
-/// How far a clock may have been set since, in seconds.
-const CLOCK_SLACK_S: i64 = 5;
 
 /// What names one life of a process: its id may be given away again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -35,16 +30,12 @@ impl ProcessLife {
         (!matches!(state, "Z" | "X")).then_some(Self { pid, started })
     }
 
-    /// Says whether a line that its log dates at `time`, on a clock that is `zone_ms` ahead of UTC, can be its own: not
-    /// from before it began. Where the beginning cannot be told any line can be.
-    pub fn may_have_written(&self, time: LineTime, zone_ms: i64) -> bool {
-        let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
-        let Some(host_began) = boot_time(&stat) else {
-            return true;
-        };
+    /// Returns when it began, in ms since 1970, to the second; `None` where the host does not tell when it began itself.
+    pub fn began_ms(&self, proc: &Path) -> Option<i64> {
+        let host_began = boot_time(&fs::read_to_string(proc.join("stat")).ok()?)?;
         let ticks = rustix::param::clock_ticks_per_second().max(1);
-        let began = host_began + i64::try_from(self.started / ticks).unwrap_or(0);
-        time.0 - zone_ms >= (began - CLOCK_SLACK_S) * 1000
+        let seconds = i64::try_from(self.started / ticks).ok()?;
+        Some((host_began + seconds) * 1000)
     }
 
     /// Says whether it goes on.

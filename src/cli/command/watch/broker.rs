@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::cli::look::{self, BesideBroker, Look};
-use crate::cli::target::Presence;
+use crate::cli::target::{Presence, presence_of};
 use crate::cli::{CliError, Context};
 use crate::engine::Reading;
 use crate::observe::{LogBytes, ProcessLife, recovery_reads};
@@ -16,27 +16,48 @@ const PROC: &str = "/proc";
 /// A broker of this host.
 #[derive(Debug)]
 pub(super) struct Broker {
-    /// Its process, while there is one.
-    pub(super) life: Option<ProcessLife>,
-    /// The log dirs as the broker names them, and what its boot reads there.
-    pub(super) logs: Vec<LogBytes>,
-    /// Whether it has locked a log dir: then its log is open, if it has one.
-    pub(super) locks: bool,
+    look: Look,
+    life: Option<ProcessLife>,
+    /// When its process began, in ms since 1970; `None` where that cannot be told.
+    pub(super) began_ms: Option<i64>,
 }
 
 impl Broker {
-    /// Finds the broker that the settings name and reads names and sizes in its log dirs.
+    /// Finds the broker that the settings name, and its process if there is one.
     pub(super) fn find(context: &Context) -> Result<Self, CliError> {
         let look = Look::open(context, BesideBroker::StructureOnly)?;
-        let mut spec = look.spec(context);
+        let mut broker = Self {
+            look,
+            life: None,
+            began_ms: None,
+        };
+        let pid = broker.look.presence.pid().or(broker.look.candidate.pid);
+        broker.take(pid);
+        Ok(broker)
+    }
+
+    /// Looks for the process again.
+    pub(super) fn look_again(&mut self) {
+        self.look.presence = presence_of(&self.look.candidate, &self.look.log_dirs);
+        self.take(self.look.presence.pid());
+    }
+
+    fn take(&mut self, pid: Option<u32>) {
+        let proc = Path::new(PROC);
+        self.life = pid.and_then(|pid| ProcessLife::of(proc, pid));
+        self.began_ms = self.life.and_then(|life| life.began_ms(proc));
+    }
+
+    /// Returns what its boot reads, by names and sizes in the log dirs, as the broker names them.
+    pub(super) fn boot_reads(&self, context: &Context) -> Result<Vec<LogBytes>, CliError> {
+        let mut spec = self.look.spec(context);
         spec.reading = Reading::Structure;
-        let plan = look::make_plan(spec, |_| Ok(()))?.plan;
-        let pid = look.presence.pid().or(look.candidate.pid);
-        Ok(Self {
-            life: pid.and_then(|pid| ProcessLife::of(Path::new(PROC), pid)),
-            logs: logs(&plan),
-            locks: matches!(&look.presence, Presence::Running { locked, .. } if !locked.is_empty()),
-        })
+        Ok(logs(&look::make_plan(spec, |_| Ok(()))?.plan))
+    }
+
+    /// Says whether it has locked a log dir: then its log is open, if it has one.
+    pub(super) fn locks(&self) -> bool {
+        matches!(&self.look.presence, Presence::Running { locked, .. } if !locked.is_empty())
     }
 
     /// Says whether the process goes on.

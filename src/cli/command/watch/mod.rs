@@ -26,6 +26,8 @@ const LINE: Duration = Duration::from_secs(1);
 const TICK: Duration = Duration::from_millis(100);
 /// How often a process is looked for.
 const SEARCH: Duration = Duration::from_millis(500);
+/// How far a clock may have been set since the process began.
+const CLOCK_SLACK_MS: i64 = 5000;
 
 /// Runs `watch`.
 pub(in crate::cli) fn watch(
@@ -52,10 +54,13 @@ pub(in crate::cli) fn watch(
             (Some(broker), Source::file(&file)?)
         }
     };
+    let reads = match broker.as_ref().map(|broker| broker.boot_reads(context)) {
+        // The log that was named is told without bytes then.
+        Some(Err(_)) if named.is_some() => None,
+        reads => reads.transpose()?,
+    };
     Watch {
-        meter: broker
-            .as_ref()
-            .map(|broker| BootMeter::new(broker.logs.clone())),
+        meter: reads.map(BootMeter::new),
         sight: Sight {
             broker,
             source,
@@ -68,14 +73,14 @@ pub(in crate::cli) fn watch(
 
 /// Waits until the broker's process is there and has opened its log, which a young one has not.
 fn wait_for_log(context: &Context, report: &mut Report<'_>) -> Result<(Broker, PathBuf), CliError> {
+    let mut broker = Broker::find(context)?;
     let mut said = false;
     loop {
-        let broker = Broker::find(context)?;
         if broker.lives() {
             if let Some(file) = broker.log_file()? {
                 return Ok((broker, file));
             }
-            if broker.locks {
+            if broker.locks() {
                 return Err(CliError::usage("the broker logs to no file that can be read here")
                     .hint("Pipe its log in: journalctl -fu UNIT | krescue watch --log -, or kubectl logs -f POD | …"));
             }
@@ -85,6 +90,7 @@ fn wait_for_log(context: &Context, report: &mut Report<'_>) -> Result<(Broker, P
             said = true;
         }
         std::thread::sleep(SEARCH);
+        broker.look_again();
     }
 }
 
@@ -99,10 +105,10 @@ impl Sight {
     /// Returns the boot that is watched: the newest of the log, unless it is one from before the process.
     fn boot(&self) -> Option<&Boot> {
         let boot = self.boots.last()?;
-        let life = self.broker.as_ref().and_then(|broker| broker.life);
-        match (life, boot.began, self.source.zone_ms()) {
-            (Some(life), Some(began), Some(zone)) => {
-                life.may_have_written(began, zone).then_some(boot)
+        let process = self.broker.as_ref().and_then(|broker| broker.began_ms);
+        match (process, boot.began, self.source.zone_ms()) {
+            (Some(process), Some(began), Some(zone)) => {
+                (began.0 - zone >= process - CLOCK_SLACK_MS).then_some(boot)
             }
             _ => Some(boot),
         }
