@@ -82,13 +82,18 @@ fn truncation_words(request: &PlanRequest) -> Option<Vec<String>> {
     };
     let (_, name) = logs.first()?;
     let mut words = vec!["truncate".to_owned(), name.clone()];
-    words.extend(match target {
-        TruncationTarget::Offset(offset) => vec!["--to-offset".to_owned(), offset.to_string()],
-        TruncationTarget::Epoch(epoch) => vec!["--to-epoch".to_owned(), epoch.to_string()],
-        TruncationTarget::HighWatermark => vec!["--to-high-watermark".to_owned()],
-        TruncationTarget::LastStable => vec!["--to-last-stable".to_owned()],
-    });
+    words.extend(truncation_option(target).split(' ').map(str::to_owned));
     Some(words)
+}
+
+/// Returns the option of `truncate` that says `target`.
+pub fn truncation_option(target: TruncationTarget) -> String {
+    match target {
+        TruncationTarget::Offset(offset) => format!("--to-offset {offset}"),
+        TruncationTarget::Epoch(epoch) => format!("--to-epoch {epoch}"),
+        TruncationTarget::HighWatermark => "--to-high-watermark".to_owned(),
+        TruncationTarget::LastStable => "--to-last-stable".to_owned(),
+    }
 }
 
 /// Returns the word of `--hand-over`.

@@ -12,6 +12,7 @@ use super::help;
 use super::value::{
     HashPrefix, parse_decision, parse_duration, parse_hash, parse_partition, parse_time,
 };
+use crate::app::lines::truncation_option;
 use crate::plan::{OnLoss, TruncationTarget};
 use crate::settings::{Quarantine, parse_rate, parse_size};
 use crate::terms::{KafkaVersion, LeaderEpoch, Offset, Timestamp, TopicPartition};
@@ -270,12 +271,7 @@ impl TargetArgs {
 
     /// Returns the words that say the same.
     pub fn words(&self) -> String {
-        match self.target() {
-            TruncationTarget::Offset(offset) => format!("--to-offset {offset}"),
-            TruncationTarget::Epoch(epoch) => format!("--to-epoch {epoch}"),
-            TruncationTarget::HighWatermark => "--to-high-watermark".to_owned(),
-            TruncationTarget::LastStable => "--to-last-stable".to_owned(),
-        }
+        truncation_option(self.target())
     }
 }
 

@@ -72,9 +72,6 @@ pub(super) fn look_at(
                 return;
             }
         };
-        if let Some(state_dir) = &context.settings.state_dir {
-            log_view::log_audit(&state_dir.value);
-        }
         let job = match purpose {
             Purpose::First => jobs(&context, &look),
             _ => None,
@@ -87,10 +84,14 @@ pub(super) fn look_at(
         tell(News::Looked(Arc::clone(&look)));
         tell(News::Event(Event::Opened(Box::new(facts))));
         match purpose {
-            Purpose::Plan(request) => tell(News::PlanNow(request)),
-            _ => tell(News::Event(list(&context, &look))),
+            Purpose::Plan(request) => return tell(News::PlanNow(request)),
+            Purpose::First | Purpose::Again => tell(News::Event(list(&context, &look))),
         }
         job.into_iter().for_each(tell);
+        // Last, as nobody waits for it: a job's end is followed by a look.
+        if let Some(state_dir) = &context.settings.state_dir {
+            log_view::log_audit(&state_dir.value);
+        }
     });
 }
 

@@ -287,7 +287,7 @@ impl Boot {
                 self.trouble(time, BootEvent::DirOffline { dir });
             }
             BootEvent::RegistrationRefused { .. } => self.refused += 1,
-            BootEvent::ProcessStarted | BootEvent::Registered | BootEvent::CaughtUp => {}
+            BootEvent::ProcessStarted => {}
             BootEvent::Unfenced => self.enter(BootPhase::Opening),
             BootEvent::Version(version) => self.version = Some(version),
             BootEvent::Started => self.close(BootEnd::Up),

@@ -180,10 +180,6 @@ pub enum BootEvent {
         /// Its error.
         error: String,
     },
-    /// The controller took the broker.
-    Registered,
-    /// The broker waits, fenced, until it has caught up with the metadata.
-    CaughtUp,
     /// The controller lets clients in.
     Unfenced,
     /// The version, told only at the end.
@@ -416,17 +412,11 @@ fn prefixed(message: &str) -> Option<BootEvent> {
 }
 
 fn lifecycle(said: &str) -> Option<BootEvent> {
-    if said.starts_with("Successfully registered broker ") {
-        return Some(BootEvent::Registered);
-    }
     if said.starts_with("Unable to register broker ") {
         let (_, error) = said.split_once("returned error ")?;
         return Some(BootEvent::RegistrationRefused {
             error: error.trim().to_owned(),
         });
-    }
-    if said.starts_with("The broker has caught up.") {
-        return Some(BootEvent::CaughtUp);
     }
     if said.starts_with("The broker has been unfenced.") {
         return Some(BootEvent::Unfenced);
