@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::hand_over::cut_tails;
+use crate::hand_over::{cut_tails, nothing_recovered};
 use crate::loading::work_folder;
 use crate::support::broker::{Broker, PATIENCE, Seat};
 use crate::support::kafka::{Kafka, run};
@@ -181,15 +181,6 @@ fn replicas(kafka: &Kafka, brokers: &[Broker], in_sync: &str) -> Vec<State> {
         leader: line.split(' ').nth(3).unwrap().to_owned(),
     });
     states.collect()
-}
-
-fn nothing_recovered(log: &str) {
-    let recovering: Vec<_> = log
-        .lines()
-        .filter(|line| line.contains("Recovering") && !line.contains("__cluster_metadata-0"))
-        .collect();
-    assert!(recovering.is_empty(), "{}", recovering.join("\n"));
-    assert!(log.contains("Skipping recovery of"), "{log}");
 }
 
 /// Returns the bytes of each replicated partition's segments, one after the other.
