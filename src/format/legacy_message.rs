@@ -25,8 +25,8 @@ use crate::terms::{Offset, Timestamp};
 /// Bytes of the smallest message, its first 12 included.
 pub const MIN_LEN: usize = 26;
 
-const CRC_OFFSET: usize = 12;
-const CHECKED_FROM: usize = 16;
+pub(crate) const CRC_OFFSET: usize = 12;
+pub(crate) const CHECKED_FROM: usize = 16;
 const _: () = assert!(MIN_LEN == LOG_OVERHEAD + 4 + 1 + 1 + 4 + 4);
 const _: () = assert!(MIN_LENGTH as usize == MIN_LEN - LOG_OVERHEAD);
 

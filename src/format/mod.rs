@@ -11,7 +11,8 @@
 //! | text | [`offset_checkpoint`], [`leader_epoch_checkpoint`], [`partition_metadata`], [`meta_properties`], [`clean_shutdown`], [`quorum_state`] |
 //! | names | [`file_name`] |
 //! | KRaft | [`metadata_record`] |
-//! | below them | [`cursor`], [`compact`], [`checksum`], [`compression`], [`checkpoint`], [`properties`], [`java`] |
+//! | groups, MirrorMaker 2 | [`group_record`], [`mirror_record`], [`connect_record`] |
+//! | below them | [`cursor`], [`compact`], [`plain`], [`checksum`], [`compression`], [`checkpoint`], [`properties`], [`java`] |
 //! | ours | [`archive`] |
 
 pub mod archive;
@@ -21,25 +22,31 @@ pub mod checksum;
 pub mod clean_shutdown;
 pub mod compact;
 pub mod compression;
+pub mod connect_record;
 pub mod control_record;
 pub mod cursor;
 pub mod file_name;
+pub mod group_record;
 pub mod java;
 pub mod leader_epoch_checkpoint;
 pub mod legacy_message;
 pub mod meta_properties;
 pub mod metadata_record;
+pub mod mirror_record;
 pub mod offset_checkpoint;
 pub mod offset_index;
 pub mod partition_metadata;
+pub mod plain;
 pub mod producer_snapshot;
 pub mod properties;
+pub mod quantity;
 pub mod quorum_state;
 pub mod record;
 pub mod record_batch;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod time_index;
+pub mod transaction_record;
 pub mod txn_index;
 
 pub use cursor::{Cursor, FormatError};

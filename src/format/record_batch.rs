@@ -27,8 +27,8 @@ pub const HEADER_LEN: usize = 61;
 /// The magic that brokers write since 0.11.
 pub const MAGIC: i8 = 2;
 
-const CRC_OFFSET: usize = 17;
-const CHECKED_FROM: usize = 21;
+pub(crate) const CRC_OFFSET: usize = 17;
+pub(crate) const CHECKED_FROM: usize = 21;
 const _: () = assert!(CHECKED_FROM + 2 + 4 + 8 + 8 + 8 + 2 + 4 + 4 == HEADER_LEN);
 
 /// Which clock gave a batch its timestamps.

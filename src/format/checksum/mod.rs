@@ -1,5 +1,7 @@
 //! The two checksums of Kafka's files.
 
+#[cfg(target_arch = "x86_64")]
+mod folding;
 mod lanes;
 mod wide;
 

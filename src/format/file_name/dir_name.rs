@@ -82,6 +82,16 @@ impl DirName {
     }
 }
 
+/// Returns the name of a dir of `partition` that is to be deleted; a name longer than 255 bytes loses the topic's end, as
+/// Kafka cuts it.
+pub fn delete_dir_name(partition: &TopicPartition, id: &str) -> String {
+    const LONGEST: usize = 255;
+    let tail = format!("-{}.{id}{DELETE_SUFFIX}", partition.partition);
+    let room = LONGEST.saturating_sub(tail.len());
+    let end = partition.topic.floor_char_boundary(room);
+    format!("{}{tail}", partition.topic.get(..end).unwrap_or_default())
+}
+
 /// Returns what stands before the id, if `head` has the form `\S+-\S+\.\S+`.
 fn before_id(head: &str) -> Option<&str> {
     if head.contains(java::is_whitespace) {

@@ -2,6 +2,7 @@
 
 use crate::format::cursor::{Cursor, FormatError};
 use crate::format::metadata_record::broker::{self, BrokerRegistrationChange, RegisterBroker};
+use crate::format::metadata_record::quota::{self, ClientQuotaRecord};
 use crate::format::metadata_record::topic::{
     self, ConfigRecord, PartitionChangeRecord, PartitionRecord,
 };
@@ -21,13 +22,13 @@ pub struct RecordType {
 impl RecordType {
     /// Says whether krescue knows no record of this type, or decodes the type but not this version.
     pub fn is_unknown(self) -> bool {
-        const DECODED: [u32; 14] = [0, 1, 2, 3, 4, 5, 7, 8, 9, 12, 17, 23, 24, 25];
+        const DECODED: [u32; 16] = [0, 1, 2, 3, 4, 5, 7, 8, 9, 12, 14, 17, 23, 24, 25, 28];
         DECODED.contains(&self.key) || record_type_name(self.key).is_none()
     }
 }
 
 /// A metadata record, as far as it is decoded.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum MetadataRecord {
     /// A broker started.
     RegisterBroker(RegisterBroker),
@@ -67,6 +68,13 @@ pub enum MetadataRecord {
         name: String,
         /// Its level; 0 removes it.
         level: i16,
+    },
+    /// A quota was set or removed.
+    ClientQuota(ClientQuotaRecord),
+    /// The eligible leaders of a topic are forgotten.
+    ClearElr {
+        /// The topic's name; empty for all topics.
+        topic: String,
     },
     /// A broker's registration changed.
     BrokerRegistrationChange(BrokerRegistrationChange),
@@ -117,6 +125,7 @@ impl MetadataRecord {
                 cursor.skip_tagged_fields()?;
                 Self::FeatureLevel { name, level }
             }
+            (14, 0) => Self::ClientQuota(quota::client_quota(&mut cursor)?),
             (17, 0..=3) => {
                 Self::BrokerRegistrationChange(broker::registration_change(&mut cursor)?)
             }
@@ -131,6 +140,11 @@ impl MetadataRecord {
             (25, 0) => {
                 cursor.skip_tagged_fields()?;
                 Self::AbortTransaction
+            }
+            (28, 0) => {
+                let topic = cursor.compact_string()?.to_owned();
+                cursor.skip_tagged_fields()?;
+                Self::ClearElr { topic }
             }
             _ => return Ok(Self::Other(kind)),
         };

@@ -12,6 +12,7 @@
 mod broker;
 mod control;
 mod frame;
+mod quota;
 mod topic;
 
 pub use broker::{BrokerRegistrationChange, FencingChange, RegisterBroker};
@@ -20,4 +21,5 @@ pub use control::{
     decode_snapshot_header, decode_voters,
 };
 pub use frame::{MetadataRecord, RecordType, record_type_name};
+pub use quota::{ClientQuotaRecord, QuotaEntity};
 pub use topic::{ConfigRecord, PartitionChangeRecord, PartitionRecord, ResourceType};

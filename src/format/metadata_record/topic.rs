@@ -72,6 +72,10 @@ pub struct PartitionRecord {
     pub partition_epoch: i32,
     /// The log dir of each replica, in their order; empty below version 1.
     pub directories: Vec<Uuid>,
+    /// Who may still lead without loss though it is not in sync (KIP-966).
+    pub elr: Vec<i32>,
+    /// Who was last eligible, once nobody is.
+    pub last_known_elr: Vec<i32>,
 }
 
 /// What changed of a partition (record type 5); `None` is what did not.
@@ -89,6 +93,10 @@ pub struct PartitionChangeRecord {
     pub replicas: Option<Vec<i32>>,
     /// The log dir of each replica.
     pub directories: Option<Vec<Uuid>>,
+    /// Who may still lead without loss though it is not in sync (KIP-966).
+    pub elr: Option<Vec<i32>>,
+    /// Who was last eligible, once nobody is.
+    pub last_known_elr: Option<Vec<i32>>,
 }
 
 const NO_LEADER_CHANGE: i32 = -2;
@@ -122,7 +130,7 @@ pub(super) fn partition(
     // Removing and adding replicas matter to a reassignment only.
     cursor.compact_array(Cursor::i32)?;
     cursor.compact_array(Cursor::i32)?;
-    let record = PartitionRecord {
+    let mut record = PartitionRecord {
         topic_id,
         partition,
         replicas,
@@ -134,8 +142,18 @@ pub(super) fn partition(
             0 => vec![],
             _ => cursor.compact_array(Cursor::uuid)?,
         },
+        elr: vec![],
+        last_known_elr: vec![],
     };
-    cursor.skip_tagged_fields()?;
+    cursor.tagged_fields(|tag, field| {
+        let array = |field: &mut Cursor<'_>| field.compact_nullable_array(Cursor::i32);
+        match tag {
+            1 => record.elr = array(field)?.unwrap_or_default(),
+            2 => record.last_known_elr = array(field)?.unwrap_or_default(),
+            _ => {}
+        }
+        Ok(())
+    })?;
     Ok(record)
 }
 
@@ -151,12 +169,16 @@ pub(super) fn partition_change(
         leader: None,
         replicas: None,
         directories: None,
+        elr: None,
+        last_known_elr: None,
     };
     cursor.tagged_fields(|tag, field| {
         match tag {
             0 => record.isr = field.compact_nullable_array(Cursor::i32)?,
             1 => record.leader = Some(field.i32()?).filter(|it| *it != NO_LEADER_CHANGE),
             2 => record.replicas = field.compact_nullable_array(Cursor::i32)?,
+            6 => record.elr = field.compact_nullable_array(Cursor::i32)?,
+            7 => record.last_known_elr = field.compact_nullable_array(Cursor::i32)?,
             8 => record.directories = field.compact_nullable_array(Cursor::uuid)?,
             _ => {}
         }
