@@ -166,4 +166,27 @@ impl ConfigKey {
         broker: &[],
         default: "false",
     };
+    /// All of them.
+    pub const ALL: [Self; 20] = [
+        Self::INDEX_INTERVAL_BYTES,
+        Self::SEGMENT_INDEX_BYTES,
+        Self::SEGMENT_BYTES,
+        Self::INTERNAL_SEGMENT_BYTES,
+        Self::PREALLOCATE,
+        Self::SEGMENT_MS,
+        Self::SEGMENT_JITTER_MS,
+        Self::RETENTION_MS,
+        Self::RETENTION_BYTES,
+        Self::LOCAL_RETENTION_MS,
+        Self::LOCAL_RETENTION_BYTES,
+        Self::FILE_DELETE_DELAY_MS,
+        Self::CLEANUP_POLICY,
+        Self::MIN_INSYNC_REPLICAS,
+        Self::DELETE_RETENTION_MS,
+        Self::MIN_COMPACTION_LAG_MS,
+        Self::MAX_COMPACTION_LAG_MS,
+        Self::MIN_CLEANABLE_DIRTY_RATIO,
+        Self::REMOTE_STORAGE_ENABLE,
+        Self::REMOTE_LOG_COPY_DISABLE,
+    ];
 }

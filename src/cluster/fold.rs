@@ -3,13 +3,18 @@
 //! The order is Kafka's: the newest whole snapshot, then every batch of the log from the snapshot's end on. Records
 //! between the begin and the end of a metadata transaction count together or not at all.
 
+use std::collections::BTreeMap;
+use std::fmt;
+
 use crate::cluster::image::MetadataImage;
 use crate::format::FormatError;
 use crate::format::control_record::ControlType;
-use crate::format::metadata_record::{MetadataRecord, RecordType, decode_snapshot_header};
+use crate::format::metadata_record::{
+    MetadataRecord, RecordType, decode_snapshot_header, record_type_name,
+};
 use crate::format::record::{Record, Records, plain_records};
 use crate::format::record_batch::{Batch, BatchHeader};
-use crate::terms::{LeaderEpoch, Offset};
+use crate::terms::{LeaderEpoch, Offset, Uuid};
 
 /// The most plain bytes of one batch; the controller writes at most 8 MiB.
 const PLAIN_CAP: usize = 64 << 20;
@@ -69,6 +74,37 @@ pub enum FoldFinding {
     },
 }
 
+impl fmt::Display for FoldFinding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Undecodable { offset, error } => {
+                write!(f, "the record at offset {offset} does not decode")?;
+                match error {
+                    Some(error) => write!(f, " ({error}): what it set is missing"),
+                    None => f.write_str(": what its batch set is missing"),
+                }
+            }
+            Self::UnknownRecord { offset, kind } => {
+                let name = record_type_name(kind.key).unwrap_or("unknown");
+                write!(
+                    f,
+                    "the record at offset {offset} is of type {} ({name}) version {}, which is newer than krescue: topics, \
+                     configs or replicas that it set may be missing",
+                    kind.key, kind.version
+                )
+            }
+            Self::Gap { from, to } => write!(
+                f,
+                "the records from offset {from} to {to} are missing, and what they set with them"
+            ),
+            Self::Dangling { offset } => write!(
+                f,
+                "the record at offset {offset} changes what is not there: an earlier record is missing"
+            ),
+        }
+    }
+}
+
 /// Folds a node's metadata into an image.
 #[derive(Debug, Clone, Default)]
 pub struct ImageFold {
@@ -80,6 +116,7 @@ pub struct ImageFold {
     findings: Vec<FoldFinding>,
     findings_left_out: u64,
     saw_footer: bool,
+    deleted_topics: BTreeMap<Uuid, String>,
 }
 
 impl ImageFold {
@@ -139,6 +176,11 @@ impl ImageFold {
     /// Returns the oddities seen, and how many more were left out.
     pub fn findings(&self) -> (&[FoldFinding], u64) {
         (&self.findings, self.findings_left_out)
+    }
+
+    /// Returns the topics whose deletion lies behind the snapshot: id and name.
+    pub fn deleted_topics(&self) -> &BTreeMap<Uuid, String> {
+        &self.deleted_topics
     }
 
     /// Returns the image so far.
@@ -214,6 +256,11 @@ impl ImageFold {
     }
 
     fn apply(&mut self, offset: Offset, record: MetadataRecord) {
+        if let MetadataRecord::RemoveTopic { topic_id } = &record
+            && let Some(name) = self.image.topic_name(*topic_id)
+        {
+            self.deleted_topics.insert(*topic_id, name.to_owned());
+        }
         if let MetadataRecord::Other(kind) = record {
             if kind.is_unknown() {
                 self.found(FoldFinding::UnknownRecord { offset, kind });

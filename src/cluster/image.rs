@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use crate::format::metadata_record::{
-    BrokerRegistrationChange, ConfigRecord, FencingChange, MetadataRecord, PartitionChangeRecord,
-    PartitionRecord, RegisterBroker, ResourceType,
+    BrokerRegistrationChange, ClientQuotaRecord, ConfigRecord, FencingChange, MetadataRecord,
+    PartitionChangeRecord, PartitionRecord, QuotaEntity, RegisterBroker, ResourceType,
 };
 use crate::terms::{LeaderEpoch, Offset, Timestamp, TopicPartition, Uuid};
 
 /// The cluster at one offset of its metadata log.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct MetadataImage {
     /// The first offset that is not in the image.
     pub next_offset: Offset,
@@ -22,6 +22,7 @@ pub struct MetadataImage {
     configs: BTreeMap<(ResourceType, String), BTreeMap<String, String>>,
     brokers: BTreeMap<i32, BrokerImage>,
     features: BTreeMap<String, i16>,
+    quotas: BTreeMap<QuotaEntity, BTreeMap<String, f64>>,
 }
 
 /// A topic.
@@ -48,6 +49,10 @@ pub struct PartitionImage {
     pub partition_epoch: i32,
     /// The log dir of each replica, in their order; empty in metadata from before 3.7.
     pub directories: Vec<Uuid>,
+    /// Who may still lead without loss though it is not in sync (KIP-966).
+    pub elr: Vec<i32>,
+    /// Who was last eligible, once nobody is.
+    pub last_known_elr: Vec<i32>,
 }
 
 /// A broker.
@@ -76,6 +81,7 @@ impl Default for MetadataImage {
             configs: BTreeMap::new(),
             brokers: BTreeMap::new(),
             features: BTreeMap::new(),
+            quotas: BTreeMap::new(),
         }
     }
 }
@@ -140,6 +146,17 @@ impl MetadataImage {
         self.features.get(name).copied()
     }
 
+    /// Returns the features by name.
+    pub fn features(&self) -> impl ExactSizeIterator<Item = (&str, i16)> {
+        let features = self.features.iter();
+        features.map(|(name, level)| (name.as_str(), *level))
+    }
+
+    /// Returns the quotas by their entity, key to value.
+    pub fn quotas(&self) -> impl ExactSizeIterator<Item = (&QuotaEntity, &BTreeMap<String, f64>)> {
+        self.quotas.iter()
+    }
+
     fn configs<'a>(
         &'a self,
         kind: ResourceType,
@@ -198,6 +215,11 @@ impl MetadataImage {
             MetadataRecord::BrokerRegistrationChange(record) => {
                 self.apply_registration_change(record).is_some()
             }
+            MetadataRecord::ClientQuota(record) => {
+                self.apply_quota(record);
+                true
+            }
+            MetadataRecord::ClearElr { topic } => self.clear_elr(&topic),
             MetadataRecord::BeginTransaction
             | MetadataRecord::EndTransaction
             | MetadataRecord::AbortTransaction
@@ -212,6 +234,37 @@ impl MetadataImage {
         self.topics.remove(&name);
         self.configs.remove(&(ResourceType::Topic, name));
         true
+    }
+
+    fn apply_quota(&mut self, record: ClientQuotaRecord) {
+        match record.value {
+            Some(value) => {
+                let quotas = self.quotas.entry(record.entity).or_default();
+                quotas.insert(record.key, value);
+            }
+            None => {
+                if let Some(quotas) = self.quotas.get_mut(&record.entity) {
+                    quotas.remove(&record.key);
+                    if quotas.is_empty() {
+                        self.quotas.remove(&record.entity);
+                    }
+                }
+            }
+        }
+    }
+
+    fn clear_elr(&mut self, topic: &str) -> bool {
+        let mut found = topic.is_empty();
+        for (name, of) in &mut self.topics {
+            if topic.is_empty() || name == topic {
+                found = true;
+                for partition in of.partitions.values_mut() {
+                    partition.elr.clear();
+                    partition.last_known_elr.clear();
+                }
+            }
+        }
+        found
     }
 
     fn topic_by_id(&mut self, id: Uuid) -> Option<&mut TopicImage> {
@@ -229,6 +282,8 @@ impl MetadataImage {
             leader_epoch: record.leader_epoch,
             partition_epoch: record.partition_epoch,
             directories: record.directories,
+            elr: record.elr,
+            last_known_elr: record.last_known_elr,
         };
         topic.partitions.insert(record.partition, partition);
         true
@@ -250,6 +305,12 @@ impl MetadataImage {
         }
         if let Some(directories) = record.directories {
             partition.directories = directories;
+        }
+        if let Some(elr) = record.elr {
+            partition.elr = elr;
+        }
+        if let Some(last_known_elr) = record.last_known_elr {
+            partition.last_known_elr = last_known_elr;
         }
         Some(())
     }
@@ -326,6 +387,8 @@ mod tests {
             leader_epoch: LeaderEpoch(4),
             partition_epoch: 7,
             directories: vec![],
+            elr: vec![],
+            last_known_elr: vec![],
         })
     }
 
@@ -337,6 +400,8 @@ mod tests {
             leader: None,
             replicas: None,
             directories: None,
+            elr: None,
+            last_known_elr: None,
         }
     }
 

@@ -19,6 +19,8 @@ pub enum ConfigSource {
     Static,
     /// Nobody: Kafka's default.
     Default,
+    /// A value that is only tried.
+    WhatIf,
 }
 
 impl fmt::Display for ConfigSource {
@@ -29,6 +31,7 @@ impl fmt::Display for ConfigSource {
             Self::AllBrokers => "dynamic default",
             Self::Static => "server.properties",
             Self::Default => "default",
+            Self::WhatIf => "what-if",
         })
     }
 }
@@ -85,6 +88,8 @@ pub struct ConfigLevels<'a> {
     pub image: Option<&'a MetadataImage>,
     /// The broker, if it is known.
     pub broker_id: Option<i32>,
+    /// The topic's overrides as the operator named them, key to value; they count before the metadata's.
+    pub named: Option<&'a BTreeMap<String, String>>,
     /// `server.properties`, key to value.
     pub server_properties: &'a BTreeMap<String, String>,
     /// When.
@@ -178,6 +183,41 @@ impl LogConfig {
     }
 }
 
+impl Default for LogConfig {
+    /// Returns Kafka's own defaults.
+    fn default() -> Self {
+        Self {
+            index_interval_bytes: built_in(ConfigKey::INDEX_INTERVAL_BYTES, 4096),
+            segment_index_bytes: built_in(ConfigKey::SEGMENT_INDEX_BYTES, 10 << 20),
+            segment_bytes: built_in(ConfigKey::SEGMENT_BYTES, 1 << 30),
+            preallocate: built_in(ConfigKey::PREALLOCATE, false),
+            segment_ms: built_in(ConfigKey::SEGMENT_MS, 604_800_000),
+            segment_jitter_ms: built_in(ConfigKey::SEGMENT_JITTER_MS, 0),
+            retention_ms: built_in(ConfigKey::RETENTION_MS, 604_800_000),
+            retention_bytes: built_in(ConfigKey::RETENTION_BYTES, -1),
+            local_retention_ms: built_in(ConfigKey::LOCAL_RETENTION_MS, -2),
+            local_retention_bytes: built_in(ConfigKey::LOCAL_RETENTION_BYTES, -2),
+            file_delete_delay_ms: built_in(ConfigKey::FILE_DELETE_DELAY_MS, 60_000),
+            cleanup_policy: built_in(ConfigKey::CLEANUP_POLICY, CleanupPolicy::Delete),
+            min_insync_replicas: built_in(ConfigKey::MIN_INSYNC_REPLICAS, 1),
+            delete_retention_ms: built_in(ConfigKey::DELETE_RETENTION_MS, 86_400_000),
+            min_compaction_lag_ms: built_in(ConfigKey::MIN_COMPACTION_LAG_MS, 0),
+            max_compaction_lag_ms: built_in(ConfigKey::MAX_COMPACTION_LAG_MS, i64::MAX),
+            min_cleanable_dirty_ratio: built_in(ConfigKey::MIN_CLEANABLE_DIRTY_RATIO, 0.5),
+            remote_storage_enable: built_in(ConfigKey::REMOTE_STORAGE_ENABLE, false),
+            remote_log_copy_disable: built_in(ConfigKey::REMOTE_LOG_COPY_DISABLE, false),
+        }
+    }
+}
+
+fn built_in<T>(key: ConfigKey, value: T) -> LogConfigValue<T> {
+    LogConfigValue {
+        value,
+        source: ConfigSource::Default,
+        key: key.topic,
+    }
+}
+
 struct Lookup<'a> {
     topic: &'a str,
     levels: &'a ConfigLevels<'a>,
@@ -214,8 +254,10 @@ impl<'a> Lookup<'a> {
     }
 
     fn topic_override(&self, key: ConfigKey) -> Option<Found<'a>> {
+        let named = self.levels.named.and_then(|named| named.get(key.topic));
+        let in_image = || self.levels.image?.topic_config(self.topic, key.topic);
         Some(Found {
-            text: self.levels.image?.topic_config(self.topic, key.topic)?,
+            text: named.map(String::as_str).or_else(in_image)?,
             unit: ConfigUnit::Same,
             source: ConfigSource::Topic,
             key: key.topic,
@@ -358,6 +400,7 @@ mod tests {
             &ConfigLevels {
                 image: Some(image),
                 broker_id: Some(1),
+                named: None,
                 server_properties: &server_properties,
                 moment,
             },
@@ -406,6 +449,12 @@ mod tests {
         ];
         let found = resolve(&image(&configs), &[], ConfigMoment::Running).unwrap();
         assert_eq!(found.retention_ms.source, ConfigSource::Default);
+    }
+
+    #[test]
+    fn what_nobody_sets_is_kafka_s_default() {
+        let found = resolve(&image(&[]), &[], ConfigMoment::Running).unwrap();
+        assert_eq!(found, LogConfig::default());
     }
 
     #[test]

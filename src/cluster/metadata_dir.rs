@@ -1,11 +1,13 @@
 //! The files of `__cluster_metadata-0`, folded in their order.
 
+use std::collections::BTreeMap;
+
 use crate::cluster::fold::{FoldError, FoldFinding, ImageFold};
 use crate::cluster::image::MetadataImage;
 use crate::format::batch::{FrameEnd, frame};
 use crate::format::file_name::{FileKind, PartitionFile};
 use crate::format::record_batch::{Batch, UncheckedBatch};
-use crate::terms::Offset;
+use crate::terms::{Offset, Uuid};
 
 /// Bytes that are read at once.
 const WINDOW: usize = 4 << 20;
@@ -13,12 +15,14 @@ const WINDOW: usize = 4 << 20;
 const MAX_BATCH: usize = 64 << 20;
 
 /// What the files of `__cluster_metadata-0` gave.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct FoldedDir {
     /// The image.
     pub image: MetadataImage,
     /// The snapshot that it begins with.
     pub snapshot: Option<String>,
+    /// The topics whose deletion lies behind the snapshot, by id: their dirs may still be there.
+    pub deleted_topics: BTreeMap<Uuid, String>,
     /// The oddities seen, at most a hundred.
     pub findings: Vec<FoldFinding>,
     /// How many more there were.
@@ -34,8 +38,36 @@ pub struct FoldedDir {
 pub fn fold_dir<E>(
     names: &[String],
     high_watermark: Option<Offset>,
-    mut read: impl FnMut(&str, u64, usize) -> Result<Vec<u8>, E>,
+    read: impl FnMut(&str, u64, usize) -> Result<Vec<u8>, E>,
 ) -> Result<Option<FoldedDir>, E> {
+    let Some(whole) = fold_files(names, high_watermark, read)? else {
+        return Ok(None);
+    };
+    let (findings, findings_left_out) = whole.fold.findings();
+    Ok(Some(FoldedDir {
+        snapshot: whole.snapshot,
+        findings: findings.to_vec(),
+        findings_left_out,
+        deleted_topics: whole.fold.deleted_topics().clone(),
+        given_up: whole.given_up,
+        image: whole.fold.finish(),
+    }))
+}
+
+/// What was folded, and where that ends.
+pub(super) struct FoldedFiles {
+    pub(super) fold: ImageFold,
+    snapshot: Option<String>,
+    given_up: Vec<(String, FoldError)>,
+    /// The last segment and the position behind its last whole batch.
+    pub(super) end: Option<(String, u64)>,
+}
+
+pub(super) fn fold_files<E>(
+    names: &[String],
+    high_watermark: Option<Offset>,
+    mut read: impl FnMut(&str, u64, usize) -> Result<Vec<u8>, E>,
+) -> Result<Option<FoldedFiles>, E> {
     let mut snapshots = vec![];
     let mut segments = vec![];
     for name in names {
@@ -60,13 +92,13 @@ pub fn fold_dir<E>(
     let mut given_up = vec![];
     for (end_offset, epoch, name) in snapshots {
         let read = |position, count| read(name, position, count);
-        let walked = for_each_batch(read, |batch| fold.snapshot_batch(batch))?;
+        let walked = for_each_batch(0, read, |batch| fold.snapshot_batch(batch))?;
         match walked {
-            Ok(()) if fold.end_snapshot(end_offset, epoch) => {
+            Ok(_) if fold.end_snapshot(end_offset, epoch) => {
                 snapshot = Some(name.clone());
                 break;
             }
-            Ok(()) => given_up.push((name.clone(), FoldError::NoFooter)),
+            Ok(_) => given_up.push((name.clone(), FoldError::NoFooter)),
             Err(error) => given_up.push((name.clone(), error)),
         }
         fold = anew();
@@ -76,39 +108,42 @@ pub fn fold_dir<E>(
     }
     let next_bases: Vec<_> = segments.iter().skip(1).map(|(base, _)| *base).collect();
     let next_bases = next_bases.into_iter().map(Some).chain([None]);
+    let mut end = None;
     for ((_, name), next_base) in segments.into_iter().zip(next_bases) {
         if next_base.is_some_and(|next_base| next_base <= fold.image().next_offset) {
             continue;
         }
         let read = |position, count| read(name, position, count);
-        if let Err(error) = for_each_batch(read, |batch| fold.log_batch(batch))? {
-            given_up.push((name.clone(), error));
-            break;
+        match for_each_batch(0, read, |batch| fold.log_batch(batch))? {
+            Ok(position) => end = Some((name.clone(), position)),
+            Err(error) => {
+                given_up.push((name.clone(), error));
+                break;
+            }
         }
     }
-    let (findings, findings_left_out) = fold.findings();
-    Ok(Some(FoldedDir {
+    Ok(Some(FoldedFiles {
+        fold,
         snapshot,
-        findings: findings.to_vec(),
-        findings_left_out,
         given_up,
-        image: fold.finish(),
+        end,
     }))
 }
 
-/// Calls `f` for each batch that `read` gives from position 0 on; a torn end is the end.
-fn for_each_batch<E>(
+/// Calls `f` for each batch that `read` gives from `start` on and returns where the last one ends; a torn end is the end.
+pub(super) fn for_each_batch<E>(
+    start: u64,
     mut read: impl FnMut(u64, usize) -> Result<Vec<u8>, E>,
     mut f: impl FnMut(&Batch<'_>),
-) -> Result<Result<(), FoldError>, E> {
-    let mut position = 0_u64;
+) -> Result<Result<u64, FoldError>, E> {
+    let mut position = start;
     let mut window = WINDOW;
     loop {
         let bytes = read(position, window)?;
         let is_last = bytes.len() < window;
         match walk(&bytes, position, &mut f) {
             Err(error) => return Ok(Err(error)),
-            Ok(_) if is_last => return Ok(Ok(())),
+            Ok(walked) if is_last => return Ok(Ok(position + walked.consumed as u64)),
             Ok(Walked {
                 consumed: 0,
                 needed,

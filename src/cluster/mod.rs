@@ -9,15 +9,19 @@
 
 mod config_key;
 mod fold;
+mod followed_dir;
 mod image;
 mod log_config;
 mod metadata_dir;
+mod misplaced;
 
 pub use config_key::{ConfigKey, ConfigUnit};
 pub use fold::{FoldError, FoldFinding, ImageFold};
+pub use followed_dir::FollowedDir;
 pub use image::{BrokerImage, MetadataImage, PartitionImage, TopicImage};
 pub use log_config::{
     CleanupPolicy, ConfigLevels, ConfigMoment, ConfigSource, InvalidConfig, LogConfig,
     LogConfigValue,
 };
 pub use metadata_dir::{FoldedDir, fold_dir};
+pub use misplaced::{misplaced_broker_keys, misplaced_keys};

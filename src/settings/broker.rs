@@ -4,6 +4,7 @@
 //! configuration after its logs are loaded (`BrokerMetadataPublisher` starts the log manager before its dynamic
 //! configuration publisher runs).
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::{SettingsError, Source, Sourced, read_properties};
@@ -36,6 +37,10 @@ pub struct BrokerConfig {
     pub producer_id_expiration_ms: Sourced<i64>,
     /// `num.recovery.threads.per.data.dir`, if it is set.
     pub recovery_threads: Option<Sourced<i32>>,
+    /// `cordoned.log.dirs` (4.3), a list or `*`.
+    pub cordoned_log_dirs: Option<String>,
+    /// All it says, key to value, with what its command line overrides.
+    pub properties: BTreeMap<String, String>,
 }
 
 impl BrokerConfig {
@@ -119,6 +124,8 @@ impl BrokerConfig {
                 .number("producer.id.expiration.ms", 1, i64::from(i32::MAX))?
                 .unwrap_or_else(default_expiration),
             recovery_threads: small("num.recovery.threads.per.data.dir")?,
+            cordoned_log_dirs: values.text("cordoned.log.dirs").map(|dirs| dirs.value),
+            properties: values.all(),
         })
     }
 
@@ -134,6 +141,8 @@ impl BrokerConfig {
             log_config_keys: Vec::new(),
             producer_id_expiration_ms: default_expiration(),
             recovery_threads: None,
+            cordoned_log_dirs: None,
+            properties: BTreeMap::new(),
         }
     }
 }
@@ -176,6 +185,17 @@ impl Values<'_> {
             line: found.line,
         };
         Some(Sourced::new(found.value.trim().to_owned(), source))
+    }
+
+    /// Returns all values by key, trimmed.
+    fn all(&self) -> BTreeMap<String, String> {
+        let file = self.file.entries.iter();
+        let file = file.map(|entry| (entry.key.as_str(), entry.value.as_str()));
+        let overrides = self.overrides.iter();
+        let overrides = overrides.map(|(key, value)| (key.as_str(), value.as_str()));
+        file.chain(overrides)
+            .map(|(key, value)| (key.to_owned(), value.trim().to_owned()))
+            .collect()
     }
 
     /// Returns the log dirs: `log.dirs` if the key is there at all, else `log.dir`, else Kafka's default.

@@ -15,6 +15,26 @@ const MAX_LEN: u64 = 16 << 20;
 ///
 /// A file that cannot be read, is no regular file, is absurdly long, or that Java would not load.
 pub(super) fn read_properties(path: &Path) -> Result<Option<Properties>, SettingsError> {
+    let bytes = read_bytes(path)?;
+    bytes
+        .map(|bytes| decode_properties(path, &bytes))
+        .transpose()
+}
+
+/// Reads the properties file of MirrorMaker 2; returns its bytes too.
+///
+/// # Errors
+///
+/// A file that is missing, cannot be read, or that Java would not load.
+pub fn read_mm2_properties(path: &Path) -> Result<(Properties, Vec<u8>), SettingsError> {
+    let bytes = read_bytes(path)?.ok_or_else(|| SettingsError::Read {
+        path: path.to_owned(),
+        source: io::ErrorKind::NotFound.into(),
+    })?;
+    Ok((decode_properties(path, &bytes)?, bytes))
+}
+
+fn read_bytes(path: &Path) -> Result<Option<Vec<u8>>, SettingsError> {
     let failed = |source| SettingsError::Read {
         path: path.to_owned(),
         source,
@@ -34,7 +54,7 @@ pub(super) fn read_properties(path: &Path) -> Result<Option<Properties>, Setting
             cause: format!("longer than {MAX_LEN} bytes"),
         });
     }
-    decode_properties(path, &bytes).map(Some)
+    Ok(Some(bytes))
 }
 
 /// Decodes the bytes of the properties file `path`.
