@@ -1,6 +1,6 @@
 //! Finds where a truncation cuts a segment (`LogSegment.truncateTo`).
 
-use super::header_walk::{Here, here, last_offset};
+use super::header_walk::{HeaderWalk, Here, Place, feed_headers, last_offset};
 use super::offset_search::OffsetSearch;
 use super::parser::{Feed, SegmentParser};
 use crate::format::batch::Frame;
@@ -40,13 +40,11 @@ struct Passed {
 /// Walks over a whole segment and finds where a truncation cuts it.
 #[derive(Debug)]
 pub struct CutSearch {
-    position: u64,
-    len: u64,
+    place: Place,
     from: u64,
     timestamps_from: u64,
     target: Offset,
     search: OffsetSearch,
-    wanted: usize,
     /// The batch before, which is decided on with the next one.
     pending: Option<Passed>,
     found: CutFound,
@@ -62,13 +60,11 @@ impl CutSearch {
         search: OffsetSearch,
     ) -> Self {
         Self {
-            position: 0,
-            len,
+            place: Place::new(0, len),
             from: from.0,
             timestamps_from: timestamps_from.0,
             target,
             search,
-            wanted: 0,
             pending: None,
             found: CutFound {
                 position: None,
@@ -99,7 +95,7 @@ impl CutSearch {
     }
 
     /// Takes one batch: what it means for the one before it is known now.
-    fn on_batch(&mut self, batch: Passed) {
+    fn pass(&mut self, batch: Passed) {
         if let Some(before) = self.pending.replace(batch) {
             let holds = before.position >= self.from
                 && match self.search {
@@ -162,42 +158,35 @@ fn passed(
     })
 }
 
+impl HeaderWalk for CutSearch {
+    fn place(&mut self) -> &mut Place {
+        &mut self.place
+    }
+
+    fn on_batch(
+        &mut self,
+        frame: &Frame,
+        header: Option<&BatchHeader>,
+        rest: &[u8],
+    ) -> Result<(), Here> {
+        let position = self.place.position;
+        let batch = passed(frame, header, rest, position).ok_or(Here::Want(MIN_LEN as u64))?;
+        self.pass(batch);
+        self.found.end = Position(position + frame.size);
+        Ok(())
+    }
+
+    fn on_fatal(&mut self, cause: String) {
+        self.found.fatal = Some(cause);
+    }
+}
+
 impl SegmentParser for CutSearch {
     fn position(&self) -> Position {
-        Position(self.position)
+        Position(self.place.position)
     }
 
     fn feed(&mut self, window: &[u8]) -> Feed {
-        let start = self.position;
-        if window.len() < self.wanted {
-            return Feed::Done;
-        }
-        loop {
-            let at = usize::try_from(self.position - start).unwrap_or(usize::MAX);
-            let rest = window.get(at..).unwrap_or_default();
-            let needed = match here(rest, self.position, self.len) {
-                Here::Batch { frame, header } => {
-                    match passed(&frame, header.as_ref(), rest, self.position) {
-                        Some(batch) => {
-                            self.on_batch(batch);
-                            self.position += frame.size;
-                            self.found.end = Position(self.position);
-                            continue;
-                        }
-                        None => MIN_LEN as u64,
-                    }
-                }
-                Here::Want(needed) => needed,
-                Here::End => return Feed::Done,
-                Here::Fatal(cause) => {
-                    self.found.fatal = Some(cause);
-                    return Feed::Done;
-                }
-            };
-            self.wanted = usize::try_from(needed).unwrap_or(usize::MAX);
-            return Feed::More {
-                needed: self.wanted,
-            };
-        }
+        feed_headers(self, window)
     }
 }

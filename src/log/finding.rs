@@ -102,6 +102,64 @@ pub enum FindingCode {
     LastInSyncCopy,
     /// Other replicas that are in sync.
     OtherReplicas,
+    /// The living cluster was named and could not be asked.
+    ClusterNotAsked,
+    /// The log's oldest segments go, and it starts later.
+    LogStartMoves,
+    /// A mirror is not known to have copied what goes.
+    NotMirrored,
+    /// Consumer groups have not read all of what goes.
+    GroupsBelowStart,
+    /// A volume is full or filling, or its space is not what it seems.
+    Volume,
+    /// A volume has fewer inodes than a boot takes.
+    NoInodes,
+    /// A volume has fewer bytes than a boot writes.
+    NoSpace,
+    /// The broker's user cannot read or change something.
+    WrongOwner,
+    /// Fewer files may be open than a boot opens.
+    OpenFilesLimit,
+    /// Fewer memory maps may be made than the indexes need.
+    MapCountLimit,
+    /// Something that is no plain file lies where a boot opens one.
+    NotAFile,
+    /// `meta.properties` is missing, empty or malformed.
+    MetaProperties,
+    /// The ids of log dirs contradict each other or the configuration.
+    IdentityMismatch,
+    /// A volume that should be mounted is not.
+    NotMounted,
+    /// A volume is mounted read-only.
+    ReadOnlyVolume,
+    /// Somebody holds a log dir's lock.
+    LockHeld,
+    /// A port of the broker cannot be bound.
+    PortInUse,
+    /// The metadata log is lost, in the wrong place, or its vote cannot be read.
+    MetadataLog,
+    /// The cluster does not give this partition to this broker.
+    StrayPartition,
+    /// A segment is longer than Kafka opens.
+    SegmentTooLarge,
+    /// A segment in the middle of a log was emptied.
+    SegmentEmptied,
+    /// Something of the host that goes wrong later.
+    HostAdvice,
+    /// A stop takes longer than whoever kills the broker waits.
+    StopTooSlow,
+    /// What `controlled.shutdown.*` does in this release.
+    ControlledShutdown,
+    /// A stop leaves a partition with fewer replicas in sync than it needs to be written to.
+    BelowMinIsr,
+    /// What a crash now would cost.
+    CrashCost,
+    /// How long a boot takes.
+    BootTime,
+    /// What lay on a log dir that failed.
+    FailedDisk,
+    /// A timestamp lies in the future.
+    FutureTimestamp,
 }
 
 /// One oddity of a log or of a log dir.

@@ -58,6 +58,92 @@ pub(super) fn here(window: &[u8], position: u64, len: u64) -> Here {
     }
 }
 
+/// Where a walk stands.
+#[derive(Debug)]
+pub(super) struct Place {
+    /// In bytes from the file's begin.
+    pub(super) position: u64,
+    /// The file's length in bytes.
+    pub(super) len: u64,
+    /// How many bytes were asked for; fewer than that are given only where the file is shorter by now.
+    wanted: usize,
+}
+
+impl Place {
+    pub(super) fn new(position: u64, len: u64) -> Self {
+        Self {
+            position,
+            len,
+            wanted: 0,
+        }
+    }
+}
+
+/// What walks over a segment's headers, batch by batch.
+pub(super) trait HeaderWalk {
+    /// Returns where it stands; a batch that was taken moves it on by the batch's size.
+    fn place(&mut self) -> &mut Place;
+
+    /// Takes one batch, whose bytes `rest` begins with; an error says how many of them are wanted first, or what Kafka
+    /// would die of.
+    fn on_batch(
+        &mut self,
+        frame: &Frame,
+        header: Option<&BatchHeader>,
+        rest: &[u8],
+    ) -> Result<(), Here>;
+
+    /// Says whether it has what it walks for; nothing more is read then.
+    fn is_done(&self) -> bool {
+        false
+    }
+
+    /// Ends where no batch follows.
+    fn at_end(&mut self) -> Result<(), Here> {
+        Ok(())
+    }
+
+    /// Ends where Kafka would die.
+    fn on_fatal(&mut self, cause: String);
+}
+
+/// Feeds a walk with a window that begins where it stands.
+pub(super) fn feed_headers(walk: &mut impl HeaderWalk, window: &[u8]) -> Feed {
+    let start = walk.place().position;
+    if window.len() < walk.place().wanted {
+        return Feed::Done;
+    }
+    while !walk.is_done() {
+        let Place { position, len, .. } = *walk.place();
+        let at = usize::try_from(position - start).unwrap_or(usize::MAX);
+        let rest = window.get(at..).unwrap_or_default();
+        let mut here = match here(rest, position, len) {
+            Here::Batch { frame, header } => match walk.on_batch(&frame, header.as_ref(), rest) {
+                Ok(()) => {
+                    walk.place().position += frame.size;
+                    continue;
+                }
+                Err(other) => other,
+            },
+            other => other,
+        };
+        if matches!(here, Here::End) {
+            here = walk.at_end().err().unwrap_or(Here::End);
+        }
+        match here {
+            Here::Want(needed) => {
+                let needed = usize::try_from(needed).unwrap_or(usize::MAX);
+                walk.place().wanted = needed;
+                return Feed::More { needed };
+            }
+            Here::Fatal(cause) => walk.on_fatal(cause),
+            Here::Batch { .. } | Here::End => {}
+        }
+        break;
+    }
+    Feed::Done
+}
+
 /// Returns a batch's last offset, whatever its magic.
 pub(super) fn last_offset(frame: &Frame, header: Option<&BatchHeader>) -> Offset {
     header.map_or(frame.offset, BatchHeader::last_offset)
@@ -66,11 +152,9 @@ pub(super) fn last_offset(frame: &Frame, header: Option<&BatchHeader>) -> Offset
 /// Finds the offset behind a segment's last batch (`LogSegment.readNextOffset`).
 #[derive(Debug)]
 pub struct NextOffsetWalk {
-    position: u64,
-    len: u64,
+    place: Place,
     finder: OffsetFinder,
     found: bool,
-    wanted: usize,
     walked: Walked,
 }
 
@@ -78,11 +162,9 @@ impl NextOffsetWalk {
     /// Returns a walk over a file of `len` bytes that looks for an offset first, then for the last batch.
     pub fn new(lookup: Lookup, len: u64, search: OffsetSearch) -> Self {
         Self {
-            position: lookup.position.0,
-            len,
+            place: Place::new(lookup.position.0, len),
             finder: OffsetFinder::new(search, lookup.offset),
             found: false,
-            wanted: 0,
             walked: Walked {
                 next_offset: None,
                 end: lookup.position,
@@ -98,8 +180,13 @@ impl NextOffsetWalk {
         }
         self.walked
     }
+}
 
-    /// Takes one batch; returns how many of its bytes are wanted first, or the cause of Kafka's end.
+impl HeaderWalk for NextOffsetWalk {
+    fn place(&mut self) -> &mut Place {
+        &mut self.place
+    }
+
     fn on_batch(
         &mut self,
         frame: &Frame,
@@ -107,8 +194,9 @@ impl NextOffsetWalk {
         rest: &[u8],
     ) -> Result<(), Here> {
         let last = last_offset(frame, header);
+        let position = self.place.position;
         if !self.found {
-            match self.finder.on_batch(self.position, frame, last, rest) {
+            match self.finder.on_batch(position, frame, last, rest) {
                 Step::Found(_) => self.found = true,
                 Step::Next => {}
                 Step::Want(needed) => return Err(Here::Want(needed)),
@@ -116,43 +204,21 @@ impl NextOffsetWalk {
             }
         }
         self.walked.next_offset = Some(last.plus(1));
-        self.position += frame.size;
-        self.walked.end = Position(self.position);
+        self.walked.end = Position(position + frame.size);
         Ok(())
+    }
+
+    fn on_fatal(&mut self, cause: String) {
+        self.walked.fatal = Some(cause);
     }
 }
 
 impl SegmentParser for NextOffsetWalk {
     fn position(&self) -> Position {
-        Position(self.position)
+        Position(self.place.position)
     }
 
     fn feed(&mut self, window: &[u8]) -> Feed {
-        let start = self.position;
-        if window.len() < self.wanted {
-            return Feed::Done;
-        }
-        loop {
-            let at = usize::try_from(self.position - start).unwrap_or(usize::MAX);
-            let rest = window.get(at..).unwrap_or_default();
-            let mut here = here(rest, self.position, self.len);
-            if let Here::Batch { frame, header } = &here {
-                match self.on_batch(frame, header.as_ref(), rest) {
-                    Ok(()) => continue,
-                    Err(other) => here = other,
-                }
-            }
-            match here {
-                Here::Want(needed) => {
-                    self.wanted = usize::try_from(needed).unwrap_or(usize::MAX);
-                    return Feed::More {
-                        needed: self.wanted,
-                    };
-                }
-                Here::Fatal(cause) => self.walked.fatal = Some(cause),
-                Here::Batch { .. } | Here::End => {}
-            }
-            return Feed::Done;
-        }
+        feed_headers(self, window)
     }
 }

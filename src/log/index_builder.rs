@@ -1,5 +1,6 @@
 //! The offset and time index that a recovery of a segment writes (`OffsetIndex.append`, `TimeIndex.maybeAppend`).
 
+use super::index_check::{IndexCheck, IndexFault};
 use super::parser::SegmentLimits;
 use crate::format::{offset_index, time_index};
 use crate::terms::{Offset, Timestamp};
@@ -28,6 +29,8 @@ pub(crate) struct IndexBuilder {
     largest_offset: Offset,
     offset_entries: Vec<u8>,
     time_entries: Vec<u8>,
+    /// An index that is held against the batches.
+    check: Option<IndexCheck>,
 }
 
 impl IndexBuilder {
@@ -45,7 +48,18 @@ impl IndexBuilder {
             largest_offset: base_offset,
             offset_entries: Vec::new(),
             time_entries: Vec::new(),
+            check: None,
         }
+    }
+
+    /// Holds these entries against the batches that come.
+    pub(crate) fn check(&mut self, entries: Vec<offset_index::OffsetEntry>) {
+        self.check = Some(IndexCheck::new(self.base_offset, entries));
+    }
+
+    /// Returns the first entry that cannot be right, of those that were given.
+    pub(crate) fn take_fault(&mut self) -> Option<IndexFault> {
+        self.check.take()?.into_fault()
     }
 
     /// Returns the largest timestamp so far and the last offset of its batch.
@@ -62,6 +76,9 @@ impl IndexBuilder {
         last_offset: Offset,
         max_timestamp: Timestamp,
     ) -> Result<(), IndexError> {
+        if let Some(check) = &mut self.check {
+            check.on_batch(position, last_offset);
+        }
         self.on_timestamp(max_timestamp, last_offset);
         self.on_append(position, last_offset)
     }
@@ -88,6 +105,7 @@ impl IndexBuilder {
         Ok(())
     }
 
+    #[inline(never)]
     fn append_entries(&mut self, position: u64, last_offset: Offset) -> Result<(), IndexError> {
         self.append_offset(position, last_offset)?;
         let entries = self.time_entries.len() / time_index::ENTRY_LEN;

@@ -1,6 +1,7 @@
 //! The leader-epoch cache of one log (`LeaderEpochFileCache`).
 
 use super::producer_event::EpochStart;
+use crate::format::leader_epoch_checkpoint::{self, EpochEntry};
 use crate::terms::{LeaderEpoch, Offset};
 
 /// Epochs and where they start, ascending; knows whether Kafka would have written its file.
@@ -12,13 +13,19 @@ pub struct LeaderEpochs {
 
 impl LeaderEpochs {
     /// Returns the cache that the file's entries make: each is assigned in turn, so a later line may remove others.
-    pub fn new(entries: impl IntoIterator<Item = EpochStart>) -> Self {
+    pub fn new(entries: impl IntoIterator<Item = impl Into<EpochStart>>) -> Self {
         let mut cache = Self::default();
         for entry in entries {
-            cache.assign(entry);
+            cache.assign(entry.into());
         }
         cache.written = false;
         cache
+    }
+
+    /// Returns the bytes of a checkpoint of the entries.
+    pub fn to_checkpoint(&self) -> Vec<u8> {
+        let entries: Vec<EpochEntry> = self.entries().iter().copied().map(Into::into).collect();
+        leader_epoch_checkpoint::encode(&entries)
     }
 
     /// Returns the entries, ascending by epoch.

@@ -1,5 +1,6 @@
 //! What a segment's batches say of producers, in their order.
 
+use crate::format::leader_epoch_checkpoint::EpochEntry;
 use crate::terms::{LeaderEpoch, Offset, ProducerEpoch, ProducerId, Timestamp};
 
 /// One thing that changes producer state (`ProducerAppendInfo`).
@@ -58,6 +59,24 @@ pub struct EpochStart {
     pub epoch: LeaderEpoch,
     /// The base offset.
     pub start_offset: Offset,
+}
+
+impl From<EpochEntry> for EpochStart {
+    fn from(entry: EpochEntry) -> Self {
+        Self {
+            epoch: entry.epoch,
+            start_offset: entry.start_offset,
+        }
+    }
+}
+
+impl From<EpochStart> for EpochEntry {
+    fn from(start: EpochStart) -> Self {
+        Self {
+            epoch: start.epoch,
+            start_offset: start.start_offset,
+        }
+    }
 }
 
 impl ProducerEvent {

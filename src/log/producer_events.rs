@@ -48,8 +48,10 @@ impl ProducerEvents {
         header: &BatchHeader,
         bytes: &[u8],
     ) -> Result<(), ControlError> {
+        // Copies, made where they are needed: the caller's header can then stay in registers.
         if header.attributes.is_control() {
-            return self.on_control(header, bytes);
+            let header = *header;
+            return self.on_control(&header, bytes);
         }
         let recent = self
             .recent
@@ -62,7 +64,8 @@ impl ProducerEvents {
         {
             return Ok(());
         }
-        self.on_other_run(header);
+        let header = *header;
+        self.on_other_run(&header);
         Ok(())
     }
 
@@ -83,6 +86,7 @@ impl ProducerEvents {
         same
     }
 
+    #[inline(never)]
     fn on_other_run(&mut self, header: &BatchHeader) {
         if self.overflowed {
             return;
@@ -114,6 +118,7 @@ impl ProducerEvents {
         }
     }
 
+    #[inline(never)]
     fn on_control(&mut self, header: &BatchHeader, bytes: &[u8]) -> Result<(), ControlError> {
         let id = header.producer_id;
         self.runs.remove(&id);

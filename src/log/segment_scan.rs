@@ -1,5 +1,6 @@
 //! What one pass over a segment's bytes says.
 
+use super::index_check::IndexFault;
 use super::producer_event::{EpochStart, ProducerEvent};
 use crate::terms::{Offset, Position, Timestamp};
 
@@ -149,6 +150,8 @@ pub struct SegmentScan {
     pub offset_index: RebuiltIndex,
     /// The rebuilt time index, trimmed, with its final entry.
     pub time_index: RebuiltIndex,
+    /// The first entry that cannot be right of an index that was held against the batches.
+    pub index_fault: Option<IndexFault>,
     /// Batches whose leader epoch was higher than all before them in this segment.
     pub epochs: Vec<EpochStart>,
     /// What its batches say of producers; `None` if there was too much to keep: replay them.

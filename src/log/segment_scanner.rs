@@ -12,6 +12,7 @@ use crate::format::checksum::{crc32, crc32c, crc32c_append, crc32c_each};
 use crate::format::compression::Compression;
 use crate::format::control_record::ControlError;
 use crate::format::legacy_message::LegacyHeader;
+use crate::format::offset_index::OffsetEntry;
 use crate::format::record_batch::{BatchHeader, HEADER_LEN};
 use crate::terms::{LeaderEpoch, Offset, Position, Timestamp};
 
@@ -91,8 +92,14 @@ impl SegmentScanner {
         }
     }
 
+    /// Holds an offset index against the batches; call it before the first byte.
+    pub fn check_index(&mut self, entries: Vec<OffsetEntry>) {
+        self.index.check(entries);
+    }
+
     /// Returns what the pass said; call it once `feed` returned [`Feed::Done`].
-    pub fn finish(self) -> SegmentScan {
+    pub fn finish(mut self) -> SegmentScan {
+        let index_fault = self.index.take_fault();
         let largest_timestamp = self.index.largest();
         let (stop, indexes) = match self.index.finish() {
             Ok(indexes) => (self.stop, indexes),
@@ -125,6 +132,7 @@ impl SegmentScanner {
             largest_timestamp,
             offset_index: RebuiltIndex::Bytes(indexes.0),
             time_index: RebuiltIndex::Bytes(indexes.1),
+            index_fault,
             epochs: self.epochs,
             producers: self.producers.finish(),
             producer_end: self.producer_end,
@@ -249,7 +257,11 @@ impl SegmentScanner {
     }
 
     /// Takes a batch of magic 2 and up; the order of the checks is Kafka's.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "in the loop over short batches the header's fields then stay in registers"
+    )]
+    #[inline(always)]
     fn on_batch(&mut self, header: &BatchHeader, computed: u32, size: u64, bytes: &[u8]) {
         if computed != header.crc {
             self.end(ScanStop::CrcMismatch {
@@ -382,6 +394,7 @@ impl SegmentScanner {
     }
 
     /// Ends the batches here; what follows is searched for good batches where Kafka would cut it.
+    #[cold]
     fn end(&mut self, stop: ScanStop) {
         let searches = self.len > self.position
             && !matches!(

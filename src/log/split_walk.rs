@@ -1,6 +1,6 @@
 //! Where a segment whose offsets span more than 2^31 is split (`LocalLog.splitOverflowedSegment`).
 
-use super::header_walk::{Here, here, last_offset};
+use super::header_walk::{HeaderWalk, Here, Place, feed_headers, last_offset};
 use super::index_builder::{IndexBuilder, IndexError};
 use super::offset_search::{Step, base_of};
 use super::parser::{Feed, SegmentLimits, SegmentParser};
@@ -70,14 +70,12 @@ struct OpenPiece {
 /// Walks over a segment's headers and cuts it into pieces; no checksum is looked at, as Kafka looks at none.
 #[derive(Debug)]
 pub struct SplitWalk {
-    position: u64,
-    len: u64,
+    place: Place,
     limits: SegmentLimits,
     indexing: SplitIndexing,
     /// The size of Kafka's buffer: it grows with the largest batch that it had to hold.
     buffer: u64,
     open: Option<OpenPiece>,
-    wanted: usize,
     split: Split,
 }
 
@@ -85,13 +83,11 @@ impl SplitWalk {
     /// Returns a walk over a file of `len` bytes.
     pub fn new(len: u64, limits: SegmentLimits, indexing: SplitIndexing) -> Self {
         Self {
-            position: 0,
-            len,
+            place: Place::new(0, len),
             limits,
             indexing,
             buffer: CHUNK,
             open: None,
-            wanted: 0,
             split: Split {
                 pieces: Vec::new(),
                 fatal: None,
@@ -104,7 +100,54 @@ impl SplitWalk {
         self.split
     }
 
-    /// Takes one batch; returns how many of its bytes are wanted first, or the cause of Kafka's end.
+    fn close_piece(&mut self) -> Result<(), Here> {
+        let Some(mut open) = self.open.take() else {
+            return Ok(());
+        };
+        let end = self.place.position;
+        if self.indexing == SplitIndexing::Chunk {
+            open.index_chunk().map_err(|error| full(&error, end))?;
+        }
+        let (offset_index, time_index) = open.index.finish().map_err(|error| full(&error, end))?;
+        self.split.pieces.push(Piece {
+            base_offset: open.base_offset,
+            start: open.start,
+            len: end - open.start,
+            offset_index,
+            time_index,
+        });
+        Ok(())
+    }
+}
+
+impl OpenPiece {
+    /// Says whether a batch that ends at `last` can be indexed in this piece.
+    fn fits(&self, last: Offset) -> bool {
+        let relative = last.0.wrapping_sub(self.base_offset.0);
+        (0..=i64::from(i32::MAX)).contains(&relative)
+    }
+
+    fn index_chunk(&mut self) -> Result<(), IndexError> {
+        self.index
+            .on_append(self.chunk_start - self.start, self.last_offset)
+    }
+}
+
+fn full(error: &IndexError, position: u64) -> Here {
+    let cause = match error {
+        IndexError::OffsetsGoBack => "offsets go back at an index point",
+        IndexError::Full(cause) => cause,
+    };
+    Here::Fatal(format!(
+        "{cause} at position {position}, while the segment is split"
+    ))
+}
+
+impl HeaderWalk for SplitWalk {
+    fn place(&mut self) -> &mut Place {
+        &mut self.place
+    }
+
     fn on_batch(
         &mut self,
         frame: &Frame,
@@ -121,7 +164,7 @@ impl SplitWalk {
         if self.open.as_ref().is_some_and(|open| !open.fits(last)) {
             self.close_piece()?;
         }
-        let position = self.position;
+        let position = self.place.position;
         if self.open.is_none() {
             // Kafka's buffer is a new one for each piece.
             self.buffer = CHUNK;
@@ -165,102 +208,33 @@ impl SplitWalk {
             SplitIndexing::Chunk => open.index.on_timestamp(timestamp, last),
         }
         open.last_offset = last;
-        self.position += frame.size;
-        Ok(())
-    }
-
-    fn close_piece(&mut self) -> Result<(), Here> {
-        let Some(mut open) = self.open.take() else {
-            return Ok(());
-        };
-        let end = self.position;
-        if self.indexing == SplitIndexing::Chunk {
-            open.index_chunk().map_err(|error| full(&error, end))?;
-        }
-        let (offset_index, time_index) = open.index.finish().map_err(|error| full(&error, end))?;
-        self.split.pieces.push(Piece {
-            base_offset: open.base_offset,
-            start: open.start,
-            len: end - open.start,
-            offset_index,
-            time_index,
-        });
         Ok(())
     }
 
     /// Ends at the last whole batch; Kafka dies of a rest.
     fn at_end(&mut self) -> Result<(), Here> {
         self.close_piece()?;
-        if self.position < self.len {
+        if self.place.position < self.place.len {
             return Err(Here::Fatal(format!(
                 "{} bytes behind the last whole batch, at position {}, belong to no piece",
-                self.len - self.position,
-                self.position
+                self.place.len - self.place.position,
+                self.place.position
             )));
         }
         Ok(())
     }
-}
 
-impl OpenPiece {
-    /// Says whether a batch that ends at `last` can be indexed in this piece.
-    fn fits(&self, last: Offset) -> bool {
-        let relative = last.0.wrapping_sub(self.base_offset.0);
-        (0..=i64::from(i32::MAX)).contains(&relative)
+    fn on_fatal(&mut self, cause: String) {
+        self.split.fatal = Some(cause);
     }
-
-    fn index_chunk(&mut self) -> Result<(), IndexError> {
-        self.index
-            .on_append(self.chunk_start - self.start, self.last_offset)
-    }
-}
-
-fn full(error: &IndexError, position: u64) -> Here {
-    let cause = match error {
-        IndexError::OffsetsGoBack => "offsets go back at an index point",
-        IndexError::Full(cause) => cause,
-    };
-    Here::Fatal(format!(
-        "{cause} at position {position}, while the segment is split"
-    ))
 }
 
 impl SegmentParser for SplitWalk {
     fn position(&self) -> Position {
-        Position(self.position)
+        Position(self.place.position)
     }
 
     fn feed(&mut self, window: &[u8]) -> Feed {
-        let start = self.position;
-        if window.len() < self.wanted {
-            return Feed::Done;
-        }
-        loop {
-            let at = usize::try_from(self.position - start).unwrap_or(usize::MAX);
-            let rest = window.get(at..).unwrap_or_default();
-            let mut here = here(rest, self.position, self.len);
-            if let Here::Batch { frame, header } = &here {
-                match self.on_batch(frame, header.as_ref(), rest) {
-                    Ok(()) => continue,
-                    Err(other) => here = other,
-                }
-            }
-            if matches!(here, Here::End)
-                && let Err(other) = self.at_end()
-            {
-                here = other;
-            }
-            match here {
-                Here::Want(needed) => {
-                    self.wanted = usize::try_from(needed).unwrap_or(usize::MAX);
-                    return Feed::More {
-                        needed: self.wanted,
-                    };
-                }
-                Here::Fatal(cause) => self.split.fatal = Some(cause),
-                Here::Batch { .. } | Here::End => {}
-            }
-            return Feed::Done;
-        }
+        feed_headers(self, window)
     }
 }
