@@ -22,6 +22,8 @@ pub struct Mount {
     pub source: String,
     /// Whether this mount or its file system is read-only.
     pub read_only: bool,
+    /// Options of this mount and of its file system, with commas.
+    pub options: String,
 }
 
 /// Reads the mounts that this process sees; empty where there is no `/proc`.
@@ -41,6 +43,27 @@ pub fn mount_of<'a>(mounts: &'a [Mount], path: &Path) -> Option<&'a Mount> {
         .max_by_key(|mount| mount.mount_point.components().count())
 }
 
+/// Returns the mount point that `/etc/fstab` has for `path` although nothing is mounted there now.
+pub(super) fn missing_mount(mounts: &[Mount], path: &Path) -> Option<PathBuf> {
+    let text = std::fs::read_to_string("/etc/fstab").unwrap_or_default();
+    missing_of(&text, mounts, path)
+}
+
+fn missing_of(fstab: &str, mounts: &[Mount], path: &Path) -> Option<PathBuf> {
+    let points = fstab.lines().filter_map(|line| {
+        let mut fields = line.split_whitespace();
+        let source = fields.next().filter(|source| !source.starts_with('#'))?;
+        let point = fields.next()?;
+        (source != "none" && point.starts_with('/')).then_some(point)
+    });
+    let points = points.map(|point| PathBuf::from(OsString::from_vec(unescape(point.as_bytes()))));
+    let deepest = points
+        .filter(|point| path.starts_with(point))
+        .max_by_key(|point| point.components().count())?;
+    let is_mounted = mounts.iter().any(|mount| mount.mount_point == deepest);
+    (!is_mounted).then_some(deepest)
+}
+
 fn parse_mount(line: &[u8]) -> Option<Mount> {
     let fields: Vec<&[u8]> = line.split(|byte| *byte == b' ').collect();
     let separator = fields.iter().position(|field| *field == b"-")?;
@@ -54,6 +77,7 @@ fn parse_mount(line: &[u8]) -> Option<Mount> {
         fs_type: text(fields.get(separator + 1))?,
         source: text(fields.get(separator + 2))?,
         read_only: has_ro(&options) || has_ro(&super_options),
+        options: format!("{options},{super_options}"),
     })
 }
 
@@ -96,6 +120,12 @@ mod tests {
         assert_eq!((found.fs_type.as_str(), found.read_only), ("nfs4", true));
         let found = mount_of(&mounts, Path::new("/data")).unwrap();
         assert_eq!(found.source, "/dev/vda");
+        let fstab = "# data\nUUID=1 / ext4 defaults 0 1\nUUID=2 /data\\040one xfs noatime 0 0\n\
+                     UUID=3 /lost xfs defaults 0 0\n/swap none swap sw 0 0\n";
+        let missing = |path: &str| missing_of(fstab, &mounts, Path::new(path));
+        assert_eq!(missing("/data one/kafka"), None);
+        assert_eq!(missing("/lost/kafka"), Some(PathBuf::from("/lost")));
+        assert_eq!(missing("/elsewhere"), None);
         assert_eq!(parse_mount(b""), None);
     }
 }

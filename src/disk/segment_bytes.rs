@@ -10,7 +10,7 @@ use super::pace::Pace;
 use super::storage::ReadAt;
 
 /// Bytes of a window, unless more are needed: enough to hide the call's cost, small enough to stay in the L2 cache.
-pub const WINDOW: usize = 512 << 10;
+pub const WINDOW: usize = 256 << 10;
 /// How many bytes are dropped from the page cache at once.
 const DROP_STEP: u64 = 8 << 20;
 

@@ -100,6 +100,11 @@ pub trait ReadAt: Send + Sync {
         Ok(Some(position))
     }
 
+    /// Returns where the bytes from `position` on end: at a hole, or at the file's end.
+    fn data_end(&self, _position: u64) -> io::Result<u64> {
+        self.file_len()
+    }
+
     /// Says whether the page cache holds any of the range; `None` if the system cannot tell.
     fn is_cached(&self, _position: u64, _len: u64) -> Option<bool> {
         None
@@ -123,7 +128,7 @@ pub trait Storage: Send + Sync {
     fn copy_range(&self, from: &Path, position: u64, len: u64, to: &Path) -> Result<(), DiskError>;
     /// Writes a piece of `from` into `to`, which is there and grows as needed.
     fn copy_into(&self, from: &Path, piece: Piece, to: &Path) -> Result<(), DiskError>;
-    /// Gives a file to `owner`.
+    /// Gives a file or a dir to `owner`; refuses a link.
     fn set_owner(&self, path: &Path, owner: &Ownership) -> Result<(), DiskError>;
     /// Sets a file's modification time, in ns since 1970.
     fn set_mtime(&self, path: &Path, mtime_ns: i64) -> Result<(), DiskError>;
@@ -135,6 +140,8 @@ pub trait Storage: Send + Sync {
     fn link(&self, from: &Path, to: &Path) -> Result<(), DiskError>;
     /// Removes a file's name.
     fn remove(&self, path: &Path) -> Result<(), DiskError>;
+    /// Removes a dir, which must be empty.
+    fn remove_dir(&self, dir: &Path) -> Result<(), DiskError>;
     /// Creates a dir and its parents, mode 0700, where they are missing.
     fn create_dir(&self, dir: &Path) -> Result<(), DiskError>;
     /// Makes a file's bytes durable.
@@ -231,7 +238,10 @@ impl Storage for RealStorage {
 
     fn set_owner(&self, path: &Path, owner: &Ownership) -> Result<(), DiskError> {
         may_change(DiskAction::SetOwner, path)?;
-        File::open(path)
+        OpenOptions::new()
+            .read(true)
+            .custom_flags(nix::libc::O_NOFOLLOW | nix::libc::O_NONBLOCK)
+            .open(path)
             .and_then(|file| owner.apply(&file))
             .map_err(DiskError::of(DiskAction::SetOwner, path))
     }
@@ -276,6 +286,11 @@ impl Storage for RealStorage {
     fn remove(&self, path: &Path) -> Result<(), DiskError> {
         may_change(DiskAction::Remove, path)?;
         std::fs::remove_file(path).map_err(DiskError::of(DiskAction::Remove, path))
+    }
+
+    fn remove_dir(&self, dir: &Path) -> Result<(), DiskError> {
+        may_change(DiskAction::Remove, dir)?;
+        std::fs::remove_dir(dir).map_err(DiskError::of(DiskAction::Remove, dir))
     }
 
     fn create_dir(&self, dir: &Path) -> Result<(), DiskError> {
@@ -353,6 +368,14 @@ impl ReadAt for File {
             Ok(data) => Ok(Some(data)),
             Err(rustix::io::Errno::NXIO) => Ok(None),
             Err(rustix::io::Errno::INVAL) => Ok(Some(position)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn data_end(&self, position: u64) -> io::Result<u64> {
+        match rustix::fs::seek(self.as_fd(), rustix::fs::SeekFrom::Hole(position)) {
+            Ok(hole) => Ok(hole),
+            Err(rustix::io::Errno::NXIO | rustix::io::Errno::INVAL) => self.file_len(),
             Err(error) => Err(error.into()),
         }
     }
@@ -470,6 +493,7 @@ mod tests {
         RealStorage.set_len(&path, 10 << 20).unwrap();
         let file = RealStorage.open(&path).unwrap();
         assert_eq!(file.next_data(0).unwrap(), Some(0));
+        assert!((100..=10 << 20).contains(&file.data_end(0).unwrap()));
         // A file system without holes says that bytes follow, which is as good.
         assert!(matches!(
             file.next_data(1 << 20).unwrap(),

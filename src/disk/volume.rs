@@ -4,7 +4,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::error::{DiskAction, DiskError};
-use super::mounts::{mount_of, read_mounts};
+use super::mounts::{missing_mount, mount_of, read_mounts};
 
 /// The volume under a log dir.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +21,10 @@ pub struct Volume {
     pub read_only: bool,
     /// Whether its disk turns; `None` where the system does not tell, or a hypervisor tells.
     pub rotational: Option<bool>,
+    /// The file system's options, with commas.
+    pub options: String,
+    /// Bytes of the block device below; `None` where there is none.
+    pub device_bytes: Option<u64>,
 }
 
 /// What is free on a volume.
@@ -30,6 +34,12 @@ pub struct VolumeSpace {
     pub total: u64,
     /// Bytes that this process may still use.
     pub free: u64,
+    /// Bytes that nobody uses, those kept for root among them.
+    pub free_root: u64,
+    /// Bytes that a process without privileges may still use.
+    pub free_user: u64,
+    /// All inodes; `None` where the file system makes them as needed.
+    pub inodes: Option<u64>,
     /// Bytes of one block.
     pub block: u64,
     /// Inodes that are free; `None` where the file system makes them as needed.
@@ -54,8 +64,39 @@ impl Volume {
             fs_type: mount.map_or("?", |mount| &mount.fs_type).to_owned(),
             read_only: mount.is_some_and(|mount| mount.read_only),
             rotational: rotational(&numbers).or_else(|| rotational_source(&source)),
+            options: mount.map(|mount| mount.options.clone()).unwrap_or_default(),
+            device_bytes: device_bytes(&numbers),
             source,
         })
+    }
+
+    /// Returns where `dir` should lie: the mount point that `/etc/fstab` names and that is not mounted.
+    pub fn missing_mount(dir: &Path) -> Option<PathBuf> {
+        let real = std::fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned());
+        missing_mount(&read_mounts(), &real)
+    }
+
+    /// Returns what tells file systems apart: subvolumes of one device share its space.
+    pub fn identity(&self) -> String {
+        if self.source.starts_with("/dev/") {
+            self.source.clone()
+        } else {
+            device_numbers(self.device)
+        }
+    }
+
+    /// Returns how many errors ext4 has counted on this device since it was made; `None` where nobody counts.
+    pub fn counted_errors(&self) -> Option<u64> {
+        let name = self.device_name()?;
+        let path = Path::new("/sys/fs/ext4").join(name).join("errors_count");
+        std::fs::read_to_string(path).ok()?.trim().parse().ok()
+    }
+
+    /// Returns the kernel's name of the block device (`sdb1`).
+    pub fn device_name(&self) -> Option<String> {
+        let numbers = device_numbers(self.device);
+        let link = std::fs::canonicalize(Path::new("/sys/dev/block").join(numbers)).ok()?;
+        Some(link.file_name()?.to_str()?.to_owned())
     }
 
     /// Says whether the files lie on another host: locks and syncs mean less there.
@@ -99,11 +140,21 @@ impl VolumeSpace {
         Ok(Self {
             total: stat.f_blocks.saturating_mul(block),
             free: free_blocks.saturating_mul(block),
+            free_root: stat.f_bfree.saturating_mul(block),
+            free_user: stat.f_bavail.saturating_mul(block),
+            inodes: (stat.f_files > 0).then_some(stat.f_files),
             block,
             // btrfs and the like say 0 of 0.
             free_inodes: (stat.f_files > 0).then_some(stat.f_favail),
         })
     }
+}
+
+/// Reads how large a block device is.
+fn device_bytes(numbers: &str) -> Option<u64> {
+    let path = Path::new("/sys/dev/block").join(numbers).join("size");
+    let sectors: u64 = std::fs::read_to_string(path).ok()?.trim().parse().ok()?;
+    sectors.checked_mul(512)
 }
 
 /// Reads whether a block device turns.
