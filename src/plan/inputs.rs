@@ -1,8 +1,10 @@
 //! The facts a plan may use.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 
-use super::{StopState, TruncationInputs};
+use super::{ReplicaEvidence, StopState, TruncationTarget};
 use crate::log::SegmentLimits;
 use crate::terms::{KafkaVersion, Offset, Timestamp, TopicPartition};
 
@@ -33,6 +35,8 @@ pub enum OnLoss {
     CutHere,
     /// It leaves the log as it is, and hands it over so that the next boot does not read the bad place.
     Leave,
+    /// It takes the whole replica away, so that the broker fetches it again from another one that is in sync.
+    SetAside,
 }
 
 /// A log's settings, as far as recovery and truncation depend on them.
@@ -127,6 +131,10 @@ pub struct RecoveryInputs {
     pub hand_over: HandOver,
     /// Whether the recovery-point or log-start checkpoint is malformed in a way that takes the dir offline.
     pub checkpoint_io_error: bool,
-    /// The truncation that is asked for, if any: then a log without one is left alone.
-    pub truncation: Option<TruncationInputs>,
+    /// Where the log is to end, if a truncation is asked for.
+    pub truncation: Option<TruncationTarget>,
+    /// Who else has the partition; `None` if nothing says.
+    pub replicas: Option<ReplicaEvidence>,
+    /// Where what goes is kept; `None` for nowhere.
+    pub quarantine: Option<PathBuf>,
 }

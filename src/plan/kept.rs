@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::Step;
+use super::{Mend, Step};
 
 /// Owner, group, mode and the extended attributes that decide access.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,4 +45,7 @@ pub struct DirUndo {
     /// What a truncation changed before its steps: recovery points, then the marker. They come back behind the logs' steps.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub late: Vec<Step>,
+    /// What takes an apply's other changes of the dir's names back, in this order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mends: Vec<Mend>,
 }

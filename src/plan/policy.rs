@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Class, RecoveryPlan, Verdict};
+use super::{Class, PlanAct, RecoveryPlan, Verdict};
 
 /// A rule and where it stands (`forbid_classes in /etc/krescue/policy.toml line 3`).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,10 +90,11 @@ impl Policy {
                 (rule.value != wish.state_dir).then(|| only("state dir", rule))
             })
             .or_else(|| {
-                // An undo takes away nothing that it would have to keep.
+                // An undo takes away nothing that it would have to keep, and a move what it copied.
                 let rule = self.quarantine.as_ref()?;
                 let other = wish.plan.quarantine.as_ref() != Some(&rule.value);
-                (other && wish.plan.undoes.is_none()).then(|| only("quarantine", rule))
+                let keeps = wish.plan.undoes.is_none() && wish.plan.act != PlanAct::Move;
+                (other && keeps).then(|| only("quarantine", rule))
             })
     }
 }

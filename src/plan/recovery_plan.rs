@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Class, DirUndo, HandOver, LogConfig, OnLoss, Step, Verdict};
+use super::{Class, DirUndo, HandOver, LogConfig, Mend, OnLoss, Step, Verdict};
 use crate::format::file_name::PartitionFile;
 use crate::log::Finding;
 use crate::terms::{KafkaVersion, Offset, Timestamp, TopicPartition};
@@ -101,6 +101,27 @@ pub struct PartitionPlan {
     pub stamps: Vec<FileStamp>,
 }
 
+impl PartitionPlan {
+    /// Returns a plan of a dir that was not looked into: no step, no segment, nothing known of its offsets.
+    pub fn of(dir_name: String, topic_partition: Option<TopicPartition>, verdict: Verdict) -> Self {
+        Self {
+            dir_name,
+            topic_partition,
+            verdict,
+            findings: Vec::new(),
+            steps: Vec::new(),
+            segments: Vec::new(),
+            log_start_offset: None,
+            log_end_offset: None,
+            recovery_point: None,
+            high_watermark: None,
+            config: LogConfig::default(),
+            scan_bytes: 0,
+            stamps: Vec::new(),
+        }
+    }
+}
+
 /// One line of an offset checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckpointEntry {
@@ -122,6 +143,19 @@ pub struct LoweredCheckpoints {
     pub cleaner_offsets: Option<Vec<CheckpointEntry>>,
 }
 
+/// Checkpoints that a move changes, each whole; `None` where nothing changes.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct MovedCheckpoints {
+    /// Recovery points.
+    pub recovery_points: Option<Vec<CheckpointEntry>>,
+    /// Log starts.
+    pub log_starts: Option<Vec<CheckpointEntry>>,
+    /// High watermarks.
+    pub high_watermarks: Option<Vec<CheckpointEntry>>,
+    /// Where the cleaner goes on.
+    pub cleaner_offsets: Option<Vec<CheckpointEntry>>,
+}
+
 /// What a plan is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -131,6 +165,12 @@ pub enum PlanAct {
     Recover,
     /// Truncations of single logs.
     Truncate,
+    /// Deletions that free space.
+    CleanUp,
+    /// What a boot would stumble over is mended; no record is touched.
+    Mend,
+    /// A partition goes to another log dir.
+    Move,
 }
 
 /// What is planned for one log dir.
@@ -147,8 +187,19 @@ pub struct LogDirPlan {
     /// What truncations lower; `None` where no log is truncated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lowered: Option<LoweredCheckpoints>,
-    /// Whether `.kafka_cleanshutdown` is removed, once the steps are done, or before the first step of a truncation; a clean
-    /// hand-over writes it anew.
+    /// The whole new log-start checkpoint, written after the last step; `None` where nothing changes. Each log starts at
+    /// its first segment without it too, so that no prefix of the steps depends on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_starts: Option<Vec<CheckpointEntry>>,
+    /// The checkpoints of the log dir that a partition comes to, written before the first step: a line for a partition that is
+    /// not there means nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrival: Option<MovedCheckpoints>,
+    /// The checkpoints of the log dir that a partition leaves, written after the last step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub departure: Option<MovedCheckpoints>,
+    /// Whether `.kafka_cleanshutdown` is removed, once the steps are done, or before the first step of a truncation or a
+    /// move; a clean hand-over writes it anew.
     pub removes_marker: bool,
     /// What was seen beside the partition dirs.
     pub findings: Vec<Finding>,
@@ -156,6 +207,9 @@ pub struct LogDirPlan {
     pub partitions: Vec<PartitionPlan>,
     /// Checkpoints and marker of the dir as they were when the plan was made.
     pub stamps: Vec<FileStamp>,
+    /// Other changes of the dir's own names, in this order, once the logs' steps are done.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mends: Vec<Mend>,
     /// What an undo does to the dir's own files; `None` in any other plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undo: Option<DirUndo>,
@@ -182,8 +236,16 @@ pub struct RecoveryPlan {
     /// The hash of the plan whose apply this one takes back; `None` for a plan of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undoes: Option<String>,
+    /// Whether a broker serves its other log dirs meanwhile: then only dirs that it has given up are changed.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub beside_broker: bool,
     /// The log dirs.
     pub log_dirs: Vec<LogDirPlan>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 impl RecoveryPlan {
@@ -199,10 +261,14 @@ impl RecoveryPlan {
             Verdict::Ask(ask) if ask.decided == OnLoss::Leave => Some(Class::B),
             Verdict::Ask(ask) if ask.accepted => Some(Class::C),
             Verdict::Truncate(cut) if cut.lost_bytes > 0 || cut.asked.is_mark() => Some(Class::C),
+            Verdict::Delete(deletion) => Some(deletion.cost.class()),
+            Verdict::Move(relocation) => Some(relocation.class()),
             verdict if verdict.is_applied() => plan.steps.iter().map(step_class).max(),
             _ => None,
         };
-        self.partitions().filter_map(of_partition).max()
+        let of_logs = self.partitions().filter_map(of_partition).max();
+        let of_dirs = self.log_dirs.iter().any(|dir| !dir.mends.is_empty());
+        of_logs.max(of_dirs.then_some(Class::A))
     }
 }
 

@@ -1,8 +1,10 @@
 //! The verbs that an executor knows.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 
-use super::{Content, KeptFile};
+use super::{Content, FileOwner, KeptFile};
 
 /// Whether what a step takes away is copied to the quarantine first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -55,6 +57,8 @@ pub enum StepAction {
         /// The length of the file that it replaces.
         replaces: Option<u64>,
     },
+    /// Removes the dir itself, which the steps before it emptied; the step's file is its name. Always the last step.
+    RemoveDir,
     /// Gives the file another name.
     Rename {
         /// The new name.
@@ -75,6 +79,30 @@ pub enum StepAction {
         to: u64,
         /// What was kept of it: the bytes behind `from`.
         kept: Box<KeptFile>,
+    },
+    /// Copies the file into a dir of another log dir, holes, owner, mode and time included, and compares the bytes.
+    CopyOut {
+        /// The dir, absolute.
+        to: PathBuf,
+        /// Its length in bytes.
+        len: u64,
+        /// Bytes that it takes on its volume.
+        allocated: u64,
+    },
+    /// Gives a dir another path on its file system; the step's file is its name. Steps behind it work in the new place if it
+    /// is the partition's own dir.
+    MoveDir {
+        /// Its path, absolute.
+        from: PathBuf,
+        /// Its new path, absolute.
+        to: PathBuf,
+    },
+    /// Gives the file another owner and mode; the name `.` stands for the dir itself.
+    SetOwner {
+        /// What it has.
+        from: Box<FileOwner>,
+        /// What it will have.
+        to: Box<FileOwner>,
     },
 }
 
@@ -109,7 +137,13 @@ impl Step {
             StepAction::Write { replaces, .. }
             | StepAction::CopyPart { replaces, .. }
             | StepAction::Allocate { replaces, .. } => replaces.unwrap_or(0),
-            StepAction::Rename { .. } | StepAction::Restore { .. } | StepAction::Append { .. } => 0,
+            StepAction::RemoveDir
+            | StepAction::Rename { .. }
+            | StepAction::Restore { .. }
+            | StepAction::Append { .. }
+            | StepAction::CopyOut { .. }
+            | StepAction::MoveDir { .. }
+            | StepAction::SetOwner { .. } => 0,
         }
     }
 }

@@ -1,9 +1,8 @@
-//! What a truncation is asked for, what it comes to, and when it is refused.
+//! What a truncation is asked for, and what it comes to.
 
 use serde::{Deserialize, Serialize};
 
-use crate::log::{Finding, FindingCode, Severity};
-use crate::terms::{LeaderEpoch, Offset, Timestamp};
+use crate::terms::{LeaderEpoch, Offset};
 
 /// Where a log is to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -34,68 +33,6 @@ impl TruncationTarget {
     pub fn is_mark(self) -> bool {
         matches!(self, Self::HighWatermark | Self::LastStable)
     }
-}
-
-/// Who else has a partition, by the metadata of this host.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ReplicaEvidence {
-    /// This broker's id; `None` if it is not known.
-    pub broker: Option<i32>,
-    /// The brokers that are in sync.
-    pub isr: Vec<i32>,
-    /// The leader.
-    pub leader: Option<i32>,
-    /// The time of the last metadata record: how old the evidence is.
-    pub as_of: Timestamp,
-}
-
-impl ReplicaEvidence {
-    /// Returns the in-sync brokers beside this one.
-    pub fn others(&self) -> impl Iterator<Item = i32> + '_ {
-        self.isr
-            .iter()
-            .copied()
-            .filter(|id| self.broker != Some(*id))
-    }
-
-    /// Returns what the evidence says of a replica that is cut.
-    pub fn finding(&self, now: Timestamp) -> Finding {
-        let age = now.0.saturating_sub(self.as_of.0).max(0) / 1000;
-        let source = format!(
-            "by this host's metadata of {} ({age} s ago)",
-            self.as_of.rfc3339()
-        );
-        let others: Vec<String> = self.others().map(|id| id.to_string()).collect();
-        if others.is_empty() {
-            return Finding::new(
-                FindingCode::LastInSyncCopy,
-                Severity::Loss,
-                format!("no other replica is in sync {source}: what is cut here is nowhere else"),
-            )
-            .next("keep the quarantine until the partition is whole again");
-        }
-        let leader = self
-            .leader
-            .map_or_else(|| "none".to_owned(), |id| id.to_string());
-        Finding::new(
-            FindingCode::OtherReplicas,
-            Severity::Warning,
-            format!(
-                "in sync {source}: broker {}, leader {leader}; if this broker leads again before it has caught up, they are \
-                 cut as well",
-                others.join(", ")
-            ),
-        )
-    }
-}
-
-/// What a truncation is decided by, beside what recovery knows.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TruncationInputs {
-    /// Where the log is to end.
-    pub target: TruncationTarget,
-    /// Who else has the partition; `None` if nothing says.
-    pub replicas: Option<ReplicaEvidence>,
 }
 
 /// What a truncation comes to.

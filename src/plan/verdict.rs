@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{OnLoss, Truncation};
+use super::cleanup::Deletion;
+use super::relocation::Relocation;
+use super::{OnLoss, ReplicaEvidence, Truncation};
 
 /// How dear a plan's steps are; decides how it is confirmed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -31,6 +33,8 @@ pub enum AskReason {
     SwapIncomplete,
     /// A segment is replaced by a piece of another one that is split.
     SegmentReplaced,
+    /// Kafka does not load the log at all; asked only where it was decided to set the replica aside.
+    NotLoaded,
 }
 
 /// A decision that is the operator's: Kafka's way costs good records.
@@ -49,6 +53,12 @@ pub struct Ask {
     /// What was decided; [`OnLoss::Ask`] as long as it is open. The losses are those of what was decided, else of
     /// Kafka's way.
     pub decided: OnLoss,
+    /// Who else has the partition; `None` if nothing says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replicas: Option<ReplicaEvidence>,
+    /// Why the replica cannot be set aside; `None` if it can, and then that is the first thing to think of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_set_aside: Option<String>,
 }
 
 /// What a plan decides of one log.
@@ -59,12 +69,18 @@ pub enum Verdict {
     Nothing,
     /// The steps bring the log to what a boot would leave.
     Recover,
+    /// The steps take away what a boot would stumble over; the records stay.
+    Mend,
     /// The steps bring the log back to what it was before another plan was carried out.
     TakeBack,
     /// Kafka's way costs good records; untouched unless accepted.
     Ask(Ask),
     /// The steps bring the log to where a truncation leaves it.
     Truncate(Truncation),
+    /// The steps delete leftovers of the dir, the dir, or the log's oldest segments.
+    Delete(Deletion),
+    /// The steps bring the log to another log dir.
+    Move(Relocation),
     /// Kafka would not load this log, or the act would be wrong; untouched.
     Refused {
         /// The cause, as a sentence.
@@ -86,7 +102,12 @@ impl Verdict {
     /// Says whether an apply would run the log's steps.
     pub fn is_applied(&self) -> bool {
         match self {
-            Self::Recover | Self::TakeBack | Self::Truncate(_) => true,
+            Self::Recover
+            | Self::Mend
+            | Self::TakeBack
+            | Self::Truncate(_)
+            | Self::Delete(_)
+            | Self::Move(_) => true,
             Self::Ask(ask) => ask.accepted,
             _ => false,
         }
@@ -97,8 +118,11 @@ impl Verdict {
         match self {
             Self::Nothing
             | Self::Recover
+            | Self::Mend
             | Self::TakeBack
             | Self::Truncate(_)
+            | Self::Delete(_)
+            | Self::Move(_)
             | Self::Skipped { .. } => false,
             Self::Ask(ask) => !ask.accepted,
             Self::Refused { .. } | Self::Unreadable { .. } => true,

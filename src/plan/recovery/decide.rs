@@ -2,6 +2,7 @@
 
 use super::Recovery;
 use super::state::{Loss, State};
+use crate::format::file_name::PartitionFile;
 use crate::log::{Finding, FindingCode, Severity};
 use crate::plan::virtual_dir::VirtualDir;
 use crate::plan::{Ask, AskReason, HandOver, OnLoss, StopState, Verdict};
@@ -42,11 +43,22 @@ impl Recovery {
         }
     }
 
+    /// Says whether the whole replica is set aside, and may be.
+    pub(super) fn is_set_aside(&self) -> bool {
+        let is_refused = matches!(self.stopped, Some(Verdict::Refused { .. }));
+        self.inputs.on_loss == OnLoss::SetAside
+            && (is_refused || self.stopped.is_none() && !self.state.loss.reasons.is_empty())
+            && self.forbids_set_aside().is_none()
+    }
+
     /// Returns why what was decided does not hold; `None` if it does, or if nothing was.
     fn objection(&self) -> Option<String> {
         let reasons = &self.state.loss.reasons;
         match self.inputs.on_loss {
             OnLoss::Ask | OnLoss::LikeKafka => None,
+            OnLoss::SetAside => self
+                .forbids_set_aside()
+                .map(|why| format!("it cannot be set aside: {why}")),
             OnLoss::CutHere => reasons
                 .iter()
                 .any(|reason| {
@@ -76,6 +88,9 @@ impl Recovery {
     /// Returns the verdict of a log where Kafka's way costs good records, with what is to be told; `None` where it costs
     /// none.
     pub(super) fn ask(&mut self) -> Option<(Ask, Vec<Finding>)> {
+        if self.is_set_aside() {
+            return Some(self.set_aside());
+        }
         let objection = self.objection();
         let known = self.kafkas_way.as_mut();
         let (loss, mut findings) = match known {
@@ -87,10 +102,7 @@ impl Recovery {
             (Some(_), _) => OnLoss::Ask,
             (None, decided) => decided,
         };
-        findings.extend(objection.map(|text| {
-            Finding::new(FindingCode::DecisionRefused, Severity::Warning, text)
-                .next("decide otherwise, or choose another hand-over")
-        }));
+        findings.extend(objection.map(decision_refused));
         if decided == OnLoss::Leave {
             findings.push(left(self.inputs.hand_over));
         }
@@ -102,9 +114,44 @@ impl Recovery {
             lost_segments: if is_left { 0 } else { loss.segments },
             accepted: decided != OnLoss::Ask,
             decided,
+            replicas: self.inputs.replicas.clone(),
+            no_set_aside: self.forbids_set_aside(),
         };
         Some((ask, findings))
     }
+
+    /// Returns the verdict of a replica that is set aside: all that it has goes.
+    fn set_aside(&self) -> (Ask, Vec<Finding>) {
+        let logs = || {
+            let stamps = self.listing.iter().map(|entry| &entry.stamp);
+            stamps.filter(|stamp| PartitionFile::parse(&stamp.name).is_log())
+        };
+        let reason = self.state.loss.reasons.first();
+        let ask = Ask {
+            reason: reason.copied().unwrap_or(AskReason::NotLoaded),
+            lost_bytes: logs().map(|stamp| stamp.len).sum(),
+            lost_records: None,
+            lost_segments: logs().count() as u64,
+            accepted: true,
+            decided: OnLoss::SetAside,
+            replicas: self.inputs.replicas.clone(),
+            no_set_aside: None,
+        };
+        (ask, self.told_set_aside().into_iter().collect())
+    }
+
+    /// Returns what is told where a log that Kafka does not load was to be set aside, and cannot be.
+    pub(super) fn refused_set_aside(&self) -> Option<Finding> {
+        let is_refused = matches!(self.stopped, Some(Verdict::Refused { .. }));
+        (is_refused && self.inputs.on_loss == OnLoss::SetAside)
+            .then(|| self.objection())?
+            .map(decision_refused)
+    }
+}
+
+fn decision_refused(text: String) -> Finding {
+    Finding::new(FindingCode::DecisionRefused, Severity::Warning, text)
+        .next("decide otherwise, or choose another hand-over")
 }
 
 /// Returns what a boot and the log's readers make of what is left.

@@ -8,7 +8,6 @@ use super::state::{Phase, Segment, State, name_of};
 use super::truncate::Ends;
 use super::words;
 use crate::format::file_name::{FileKind, LEADER_EPOCH_CHECKPOINT};
-use crate::format::leader_epoch_checkpoint::{self, EpochEntry};
 use crate::format::offset_index;
 use crate::log::{Finding, FindingCode, Lookup, OffsetSearch, Severity};
 use crate::plan::virtual_dir::VirtualFile;
@@ -63,18 +62,9 @@ impl Recovery {
     /// Writes the epoch file, if Kafka would have.
     pub(super) fn write_epochs(state: &mut State) -> Result<(), Interrupt> {
         if state.epochs.is_written() {
-            let entries: Vec<EpochEntry> = state
-                .epochs
-                .entries()
-                .iter()
-                .map(|entry| EpochEntry {
-                    epoch: entry.epoch,
-                    start_offset: entry.start_offset,
-                })
-                .collect();
             state.dir.write(
                 LEADER_EPOCH_CHECKPOINT,
-                Content::new(leader_epoch_checkpoint::encode(&entries)),
+                Content::new(state.epochs.to_checkpoint()),
             )?;
         }
         Ok(())

@@ -12,7 +12,7 @@ use crate::format::file_name::{
 };
 use crate::format::partition_metadata::PartitionMetadata;
 use crate::format::{leader_epoch_checkpoint, txn_index};
-use crate::log::{EpochStart, Finding, FindingCode, LeaderEpochs, Severity};
+use crate::log::{Finding, FindingCode, LeaderEpochs, Severity};
 use crate::plan::{Content, SegmentSummary};
 use crate::terms::{KafkaVersion, Offset};
 
@@ -94,10 +94,7 @@ impl Recovery {
             };
             refused(format!("leader-epoch-checkpoint: {error}: {fate}"))
         })?;
-        state.epochs = LeaderEpochs::new(entries.iter().map(|entry| EpochStart {
-            epoch: entry.epoch,
-            start_offset: entry.start_offset,
-        }));
+        state.epochs = LeaderEpochs::new(entries);
         Ok(())
     }
 

@@ -11,6 +11,7 @@ mod load;
 mod need;
 mod producers;
 mod recover;
+mod set_aside;
 mod split;
 mod state;
 mod steps;
@@ -173,15 +174,27 @@ impl Recovery {
         let no_effect = self.inputs.truncation.is_some() && self.state.truncation.is_none();
         // The log itself came to its end.
         let refuses_truncation = no_effect && self.state.log_end_offset.is_some();
+        let set_aside = self.is_set_aside();
         let asked = self
             .ask()
-            .filter(|_| self.stopped.is_none() || self.kafkas_way.is_some());
+            .filter(|_| self.stopped.is_none() || self.kafkas_way.is_some() || set_aside);
         // What was decided does not hold, and the steps are not those of Kafka's way either.
         let reopened = asked.as_ref().is_some_and(|(ask, _)| !ask.accepted)
-            && matches!(self.inputs.on_loss, OnLoss::CutHere | OnLoss::Leave);
-        let untouched = self.stopped.is_some() || no_effect || reopened;
+            && matches!(
+                self.inputs.on_loss,
+                OnLoss::CutHere | OnLoss::Leave | OnLoss::SetAside
+            );
+        let untouched = (self.stopped.is_some() && !set_aside) || no_effect || reopened;
+        if set_aside {
+            // A boot makes an empty segment at the log's start.
+            let start = self.inputs.log_start_or_zero();
+            (self.state.log_start_offset, self.state.log_end_offset) = (Some(start), Some(start));
+        }
+        let more = self.refused_set_aside().filter(|_| asked.is_none());
         let steps = if untouched {
             Vec::new()
+        } else if set_aside {
+            self.set_aside_steps()
         } else {
             let first_unflushed = self.state.first_read;
             steps::steps(
@@ -219,6 +232,7 @@ impl Recovery {
             )
         };
         let mut findings = self.state.findings;
+        findings.extend(more);
         let verdict = match self.stopped {
             _ if let Some((ask, more)) = asked => {
                 findings.extend(more);

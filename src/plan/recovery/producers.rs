@@ -21,6 +21,8 @@ pub(super) struct Producers<'a> {
     snapshots: BTreeSet<Offset>,
     map_end: Offset,
     snapshot_end: Offset,
+    /// Where the log's last load of the state began: at a snapshot, or at the log's start.
+    pub(super) loaded_from: Offset,
     /// Whether a scan completed a transaction that no high watermark has confirmed.
     pub(super) completed_in_scan: bool,
 }
@@ -54,6 +56,7 @@ impl<'a> Producers<'a> {
             snapshots: list_snapshots(dir)?,
             map_end: Offset(0),
             snapshot_end: Offset(0),
+            loaded_from: Offset(0),
             completed_in_scan: false,
         })
     }
@@ -200,6 +203,7 @@ impl<'a> Producers<'a> {
                     );
                     self.map_end = offset;
                     self.snapshot_end = offset;
+                    self.loaded_from = offset;
                     return Ok(());
                 }
                 Err(error) => {
@@ -219,6 +223,7 @@ impl<'a> Producers<'a> {
         }
         self.map_end = log_start;
         self.snapshot_end = log_start;
+        self.loaded_from = log_start;
         Ok(())
     }
 

@@ -102,6 +102,11 @@ pub(super) fn steps(listing: &[DirEntry], dir: &VirtualDir, order: &Order<'_>) -
         }
     }
     for (name, len) in &on_disk {
+        if let (true, Some(action)) = (order.deletes_log(name), dir.get(name).and_then(made_anew)) {
+            steps.push(step(name, StepAction::Remove { len: *len }));
+            steps.push(step(name, action));
+            continue;
+        }
         let action = match dir.get(name) {
             None => match renamed.get(name) {
                 Some((to, _)) => StepAction::Rename {
@@ -145,31 +150,43 @@ pub(super) fn steps(listing: &[DirEntry], dir: &VirtualDir, order: &Order<'_>) -
         };
         steps.push(step(name, action));
     }
-    for (name, file) in dir.iter().filter(|(name, _)| !on_disk.contains_key(name)) {
-        let action = match file {
-            VirtualFile::New(content) => StepAction::Write {
-                content: content.clone(),
-                replaces: None,
-            },
-            VirtualFile::Zeros(len) => StepAction::Allocate {
-                len: *len,
-                replaces: None,
-            },
-            VirtualFile::OnDisk { source, start, len } if *start > 0 => StepAction::CopyPart {
-                source: source.clone(),
-                start: *start,
-                len: *len,
-                replaces: None,
-            },
-            VirtualFile::OnDisk { .. } => continue,
-        };
-        steps.push(step(name, action));
-    }
+    let new = dir.iter().filter(|(name, _)| !on_disk.contains_key(name));
+    steps.extend(
+        new.filter_map(|(name, file)| Some(step(name, made_anew(file).or_else(|| copied(file))?))),
+    );
     let mut steps = order.sort(steps);
     if let Some(base) = order.truncated {
         tear_first(&mut steps, base);
     }
     steps
+}
+
+/// Returns the step that makes a file which no byte of an older one is in; `None` for another file.
+fn made_anew(file: &VirtualFile) -> Option<StepAction> {
+    match file {
+        VirtualFile::New(content) => Some(StepAction::Write {
+            content: content.clone(),
+            replaces: None,
+        }),
+        VirtualFile::Zeros(len) => Some(StepAction::Allocate {
+            len: *len,
+            replaces: None,
+        }),
+        VirtualFile::OnDisk { .. } => None,
+    }
+}
+
+/// Returns the step that makes a file of a later part of an older one.
+fn copied(file: &VirtualFile) -> Option<StepAction> {
+    match file {
+        VirtualFile::OnDisk { source, start, len } if *start > 0 => Some(StepAction::CopyPart {
+            source: source.clone(),
+            start: *start,
+            len: *len,
+            replaces: None,
+        }),
+        _ => None,
+    }
 }
 
 /// Lets a truncation that drops segments begin with a torn batch in the segment that it cuts. From then on each boot cuts
@@ -359,6 +376,19 @@ impl Order<'_> {
             // Kind by kind: files of one kind may become durable in any order, so that they need one sync.
             _ => (turn, rank, offset.0, 0),
         }
+    }
+
+    /// Says whether this is a segment of a log that a boot deletes whole. One that lies where the new segment begins goes with
+    /// the others, and comes anew: a boot that found it, without the damage before it, would take it for the log's end.
+    fn deletes_log(&self, name: &str) -> bool {
+        let is_log = matches!(
+            PartitionFile::parse(name),
+            PartitionFile::Segment {
+                kind: FileKind::Log,
+                ..
+            }
+        );
+        is_log && self.epochs == EpochTurn::First
     }
 
     fn is_swapped(&self, offset: Offset) -> bool {

@@ -13,7 +13,7 @@ use crate::log::{
     CutFound, Finding, FindingCode, OffsetIndexSearch, OffsetSearch, Severity, TimeIndexSearch,
     txn_index_cut,
 };
-use crate::plan::{AskReason, Content, Truncation, TruncationInputs, TruncationTarget};
+use crate::plan::{AskReason, Content, Truncation, TruncationTarget};
 use crate::terms::{Offset, Position, Timestamp};
 
 /// A log's first offset and its end, as a boot finds them.
@@ -31,13 +31,13 @@ impl Recovery {
         producers: &mut Producers<'_>,
         ends: Ends,
     ) -> Result<(), Interrupt> {
-        let Some(inputs) = &self.inputs.truncation else {
+        let Some(asked) = self.inputs.truncation else {
             return Ok(());
         };
-        self.check_may_truncate(inputs)?;
-        let target = self.truncation_offset(state, producers, inputs.target, ends)?;
+        self.check_may_truncate()?;
+        let target = self.truncation_offset(state, producers, asked, ends)?;
         if target < ends.log_start {
-            return Err(refused(below_log_start(inputs.target, target, state, ends)));
+            return Err(refused(below_log_start(asked, target, state, ends)));
         }
         if target >= ends.log_end {
             state.findings.push(Finding::new(
@@ -46,19 +46,19 @@ impl Recovery {
                 format!(
                     "the log ends at {}, not beyond {}: nothing is truncated",
                     ends.log_end,
-                    named(inputs.target, target)
+                    named(asked, target)
                 ),
             ));
             return Ok(());
         }
         check_loss(state)?;
         state.findings.extend(
-            inputs
+            self.inputs
                 .replicas
                 .as_ref()
                 .map(|replicas| replicas.finding(self.inputs.now)),
         );
-        let truncation = self.cut_segments(state, inputs.target, target, ends)?;
+        let truncation = self.cut_segments(state, asked, target, ends)?;
         state.epochs.truncate_from_end(target);
         Self::write_epochs(state)?;
         producers.rebuild(state, ends.log_start, target, false)?;
@@ -68,28 +68,22 @@ impl Recovery {
     }
 
     /// Refuses what no target makes right.
-    fn check_may_truncate(&self, inputs: &TruncationInputs) -> Result<(), Interrupt> {
+    fn check_may_truncate(&self) -> Result<(), Interrupt> {
         if self.is_delete {
             return Err(refused(
                 "the log is to be deleted: there is nothing to truncate",
             ));
         }
-        let unfinished = self
-            .listing
-            .iter()
+        // A boot drops `.cleaned` files alone; a swap it finishes.
+        let unfinished = (self.listing.iter())
             .map(|entry| entry.stamp.name.as_str())
-            .find(|name| {
-                matches!(
-                    PartitionFile::parse(name),
-                    PartitionFile::Cleaned { .. } | PartitionFile::Swap { .. }
-                )
-            });
+            .find(|name| matches!(PartitionFile::parse(name), PartitionFile::Swap { .. }));
         if let Some(name) = unfinished {
             return Err(refused(format!(
                 "{name}: a compaction or split was interrupted here; recover the log first, then truncate it"
             )));
         }
-        if inputs.replicas.is_none() {
+        if self.inputs.replicas.is_none() {
             return Err(refused(
                 "nothing on this host says which replicas are in sync, so this may be the last copy: it needs the \
                  metadata log (--config FILE names its dir)",
@@ -116,8 +110,9 @@ impl Recovery {
             TruncationTarget::HighWatermark => high_watermark(),
             TruncationTarget::LastStable => {
                 let high_watermark = high_watermark()?;
-                // A transaction whose marker lies at or behind the high watermark counts as open there.
-                let end = high_watermark.min(ends.log_end);
+                // A transaction whose marker lies at or behind the high watermark counts as open there, unless the marker
+                // lies before the snapshot that was loaded: snapshots keep open transactions alone.
+                let end = high_watermark.max(producers.loaded_from).min(ends.log_end);
                 let (mut there, mut at_end) = (state.aside(), producers.clone());
                 at_end.rebuild(&mut there, ends.log_start, end, false)?;
                 let open = at_end.state.first_undecided_offset();

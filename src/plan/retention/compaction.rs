@@ -1,0 +1,136 @@
+//! What the cleaner would take in (`LogCleanerManager.grabFilthiestCompactedLog`, `cleanableOffsets`).
+
+use super::facts::LogFacts;
+use super::limits::RetentionLimits;
+use super::verdict::RetentionReason;
+use crate::terms::{Offset, Timestamp};
+
+/// How far a log is compacted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DirtyPart {
+    /// Bytes of the segments before the first dirty offset.
+    pub clean_bytes: u64,
+    /// Bytes that a run would take in as dirty.
+    pub dirty_bytes: u64,
+    /// The first offset that no run has taken in.
+    pub first_dirty: Offset,
+    /// The first offset that a run may not take in.
+    pub first_uncleanable: Offset,
+    /// What keeps the cleaner from going further.
+    pub limited_by: RetentionReason,
+    /// Dirty bytes of all, from 0 to 1.
+    pub ratio: f64,
+    /// Whether it exceeds `min.cleanable.dirty.ratio`, so that the cleaner takes the log when its turn comes.
+    pub is_due: bool,
+}
+
+/// What compaction knows of a log.
+#[derive(Debug, Clone, Copy)]
+pub struct CompactionFacts<'a> {
+    /// The log.
+    pub log: &'a LogFacts,
+    /// Its limits.
+    pub limits: &'a RetentionLimits,
+    /// The clock.
+    pub now: Timestamp,
+}
+
+impl CompactionFacts<'_> {
+    /// Returns how far the log is compacted; `None` if it has no segment.
+    pub fn dirty_part(&self) -> Option<DirtyPart> {
+        let segments = &self.log.segments;
+        let active = segments.last()?;
+        let start = self.log.log_start_offset;
+        // A checkpoint before the log's start or behind its active segment is one that Kafka resets.
+        let first_dirty = match self.log.cleaner_offset {
+            Some(offset) if offset >= start && offset <= active.base_offset => offset,
+            _ => start,
+        };
+        let (first_uncleanable, limited_by) = self.first_uncleanable(first_dirty);
+        // Kafka takes whole segments: the one that holds an offset counts from its base on.
+        let floor = |offset: Offset| {
+            let mut bases = segments.iter().rev().map(|segment| segment.base_offset);
+            bases.find(|base| *base <= offset).unwrap_or(offset)
+        };
+        let limit_base = floor(first_uncleanable.min(active.base_offset));
+        let from = floor(first_dirty.min(limit_base));
+        let sum = |is_in: &dyn Fn(Offset) -> bool| -> u64 {
+            segments
+                .iter()
+                .filter(|segment| is_in(segment.base_offset))
+                .map(|segment| segment.bytes)
+                .sum()
+        };
+        let clean_bytes = sum(&|base| base < first_dirty);
+        let dirty_bytes = sum(&|base| base >= from && base < limit_base);
+        let ratio = ratio(dirty_bytes, clean_bytes.saturating_add(dirty_bytes));
+        let overdue = dirty_bytes > 0 && self.is_overdue(first_dirty, limit_base);
+        Some(DirtyPart {
+            clean_bytes,
+            dirty_bytes,
+            first_dirty,
+            first_uncleanable: limit_base,
+            limited_by,
+            ratio,
+            is_due: ratio > self.limits.min_cleanable_dirty_ratio || overdue,
+        })
+    }
+
+    /// Returns the first offset that may not be compacted, and what decides it.
+    fn first_uncleanable(&self, first_dirty: Offset) -> (Offset, RetentionReason) {
+        let segments = &self.log.segments;
+        let active = segments
+            .last()
+            .map_or(first_dirty, |active| active.base_offset);
+        let mut limit = (active, RetentionReason::Active);
+        let mut lower = |offset: Offset, reason| {
+            if offset < limit.0 {
+                limit = (offset, reason);
+            }
+        };
+        // The last stable offset is the high watermark where no transaction is open.
+        if let Some(high_watermark) = self.log.high_watermark.offset() {
+            lower(high_watermark, RetentionReason::HighWatermark);
+        }
+        if let Some(open) = self.log.open_transaction {
+            lower(open.first_offset, RetentionReason::OpenTransaction);
+        }
+        let lag = i128::from(self.limits.min_compaction_lag_ms);
+        if lag > 0 {
+            let too_young = segments
+                .iter()
+                .filter(|segment| segment.base_offset >= first_dirty)
+                .find(|segment| {
+                    i128::from(segment.largest_timestamp.0) > i128::from(self.now.0) - lag
+                });
+            if let Some(segment) = too_young {
+                lower(segment.base_offset, RetentionReason::CompactionLag);
+            }
+        }
+        limit
+    }
+
+    /// Says whether a dirty record waits longer than `max.compaction.lag.ms`, as far as segments' times say.
+    fn is_overdue(&self, first_dirty: Offset, limit: Offset) -> bool {
+        let lag = self.limits.max_compaction_lag_ms;
+        let oldest = self
+            .log
+            .segments
+            .iter()
+            .filter(|segment| segment.base_offset >= first_dirty && segment.base_offset < limit)
+            .map(|segment| segment.largest_timestamp.0)
+            .filter(|timestamp| *timestamp > 0)
+            .min();
+        oldest.is_some_and(|oldest| i128::from(self.now.0) - i128::from(oldest) > i128::from(lag))
+    }
+}
+
+/// Returns `part` of `whole`, from 0 to 1.
+fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 {
+        return 0.0;
+    }
+    #[expect(clippy::cast_precision_loss, reason = "Kafka divides as doubles too")]
+    let ratio = part as f64 / whole as f64;
+    ratio
+}
