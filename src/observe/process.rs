@@ -81,6 +81,13 @@ pub fn find_brokers(proc: &Path) -> BrokerSearch {
     search
 }
 
+/// Says whether process `pid` is a broker, as far as its command line may be seen.
+pub fn is_broker(proc: &Path, pid: u32) -> bool {
+    let line = fs::read(proc.join(pid.to_string()).join("cmdline")).unwrap_or_default();
+    let words: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
+    parse_command(&words).is_some()
+}
+
 /// Returns the broker that a command line starts, if it does.
 fn broker(proc: &Path, dir: &Path, pid: u32, line: &[u8]) -> Option<BrokerProcess> {
     let words: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
@@ -218,7 +225,7 @@ fn environment(dir: &Path, name: &[u8]) -> Option<String> {
 }
 
 /// Returns the systemd service that a cgroup path ends in.
-fn unit_of_cgroup(text: &str) -> Option<String> {
+pub(super) fn unit_of_cgroup(text: &str) -> Option<String> {
     text.lines().find_map(|line| {
         let path = line.splitn(3, ':').nth(2)?;
         // The innermost service: a user's session lies inside user@1000.service.
@@ -298,6 +305,7 @@ mod tests {
             Some("/"),
         );
         fake(proc, 17, &[], Some("/"));
+        assert!(is_broker(proc, 12) && !is_broker(proc, 14) && !is_broker(proc, 99));
         let search = find_brokers(proc);
         let pids: Vec<u32> = search.brokers.iter().map(|broker| broker.pid).collect();
         assert_eq!(pids, [12, 13, 16]);

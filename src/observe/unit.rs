@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::jar::{JarVersion, version_of_jar_dir};
 
 /// Where units lie, the strongest first.
-const UNIT_DIRS: [&str; 5] = [
+pub(super) const UNIT_DIRS: [&str; 5] = [
     "etc/systemd/system",
     "run/systemd/system",
     "usr/local/lib/systemd/system",
@@ -70,8 +70,22 @@ pub fn usual_configs(root: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
+/// Returns the text of a unit's file and of its drop-ins, the strongest last; empty where there is none.
+pub(super) fn text_of(root: &Path, name: &str) -> String {
+    let mut files = UNIT_DIRS.iter().map(|dir| root.join(dir).join(name));
+    let text = files.find_map(|file| fs::read_to_string(file).ok());
+    let mut text = text.unwrap_or_default();
+    for dir in UNIT_DIRS.iter().rev() {
+        for (_, path) in list(&root.join(dir).join(format!("{name}.d")), ".conf") {
+            text.push('\n');
+            text.push_str(&fs::read_to_string(&path).unwrap_or_default());
+        }
+    }
+    text
+}
+
 /// Lists the files of `dir` whose name ends in `suffix`, by name.
-fn list(dir: &Path, suffix: &str) -> Vec<(String, PathBuf)> {
+pub(super) fn list(dir: &Path, suffix: &str) -> Vec<(String, PathBuf)> {
     let mut files: Vec<(String, PathBuf)> = fs::read_dir(dir)
         .into_iter()
         .flatten()

@@ -1,15 +1,19 @@
 //! The boots in a log: what each has done so far and how it ended.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
 
 use crate::terms::Offset;
 
-use super::event::{BootEvent, LoadedLog};
+use super::event::BootEvent;
 use super::line::LineTime;
+use super::named::LoadedLog;
 use super::reader::TimedEvent;
 
 /// How far a boot is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum BootPhase {
     /// The process runs; the logs are not loaded yet.
     Starting,
@@ -24,7 +28,8 @@ pub enum BootPhase {
 }
 
 /// How a boot ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum BootEnd {
     /// The broker is up.
     Up,
@@ -80,10 +85,45 @@ pub struct BootLog {
     pub segments: Option<u64>,
     /// When its segment was begun.
     pub since: LineTime,
+    /// The thread of its log dir that works on it: lines do not name it, but a thread takes its next log when it is done
+    /// with one. Counted from 0.
+    pub lane: usize,
+}
+
+/// A log that is done, loaded or not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DoneLog {
+    /// Its log dir.
+    pub dir: String,
+    /// Its partition dir's name.
+    pub name: String,
+    /// What the lines of its recovery call it; a stray was renamed since.
+    pub partition: String,
+    /// The thread that did it; `None` of one that needed no recovery.
+    pub lane: Option<usize>,
+    /// How long it took, in ms; `None` where it failed.
+    pub took_ms: Option<u64>,
+}
+
+/// The threads of a log dir, as its lines show them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Lanes {
+    count: usize,
+    /// Those that are done with a log, the last freed last.
+    free: Vec<usize>,
+}
+
+impl Lanes {
+    fn take(&mut self) -> usize {
+        self.free.pop().unwrap_or_else(|| {
+            self.count += 1;
+            self.count - 1
+        })
+    }
 }
 
 /// Something that an operator must know, with what it came with.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BootTrouble {
     /// When it was written.
     pub time: LineTime,
@@ -128,10 +168,13 @@ pub struct Boot {
     pub dirs: Vec<BootDir>,
     /// The logs in work, by name.
     pub working: BTreeMap<String, BootLog>,
-    /// The logs that are done, as log dir and name.
-    pub finished: BTreeSet<(String, String)>,
+    /// The logs that are done, in their order.
+    pub finished: Vec<DoneLog>,
+    lanes: BTreeMap<String, Lanes>,
     /// Segments that were read to their end.
     pub segments_done: u64,
+    /// This run of the broker, as it registers with the controller; `None` before it does.
+    pub incarnation: Option<String>,
     /// How often the controller has not taken the broker.
     pub refused: u64,
     /// What went wrong, in order.
@@ -195,8 +238,10 @@ impl Boot {
             phase: BootPhase::Starting,
             dirs: Vec::new(),
             working: BTreeMap::new(),
-            finished: BTreeSet::new(),
+            finished: Vec::new(),
+            lanes: BTreeMap::new(),
             segments_done: 0,
+            incarnation: None,
             refused: 0,
             troubles: Vec::new(),
             loaded_in_ms: None,
@@ -237,6 +282,7 @@ impl Boot {
                     segments_done: of.map_or(0, |(done, _)| done),
                     segments: of.map(|(_, total)| total),
                     since: time,
+                    lane: 0,
                 };
                 self.begin_segment(log, work);
             }
@@ -256,6 +302,15 @@ impl Boot {
                 done,
                 total,
             } => self.finish_log(&log, &dir, done, total),
+            BootEvent::LogDone {
+                dir,
+                name,
+                done,
+                total,
+            } => {
+                self.free(&dir, &name, &name, None);
+                self.dir(&dir, |dir| dir.tell(done, total));
+            }
             BootEvent::LogFailed {
                 path,
                 dir,
@@ -263,8 +318,7 @@ impl Boot {
                 total,
             } => {
                 let name = path.rsplit('/').next().unwrap_or(&path).to_owned();
-                self.working.remove(&name);
-                self.finished.insert((dir.clone(), name));
+                self.free(&dir, &name, &name, None);
                 self.dir(&dir, |dir| {
                     dir.tell(done, total);
                     dir.failed += 1;
@@ -286,6 +340,7 @@ impl Boot {
                 self.dir(&dir, |dir| dir.offline = true);
                 self.trouble(time, BootEvent::DirOffline { dir });
             }
+            BootEvent::Registering(incarnation) => self.incarnation = Some(incarnation),
             BootEvent::RegistrationRefused { .. } => self.refused += 1,
             BootEvent::ProcessStarted => {}
             BootEvent::Unfenced => self.enter(BootPhase::Opening),
@@ -385,19 +440,42 @@ impl Boot {
         if self.phase < BootPhase::Loading {
             return;
         }
-        if let (None, Some(before)) = (work.segments, self.working.get(&log)) {
-            work.segments_done = before.segments_done;
+        match self.working.get(&log) {
+            Some(before) => {
+                work.lane = before.lane;
+                if work.segments.is_none() {
+                    work.segments_done = before.segments_done;
+                }
+            }
+            None => work.lane = self.lanes.entry(work.dir.clone()).or_default().take(),
         }
         self.working.insert(log, work);
+    }
+
+    /// Notes that the log `name` is done, which the lines of its recovery call `partition`.
+    fn free(&mut self, dir: &str, name: &str, partition: &str, took_ms: Option<u64>) {
+        let work = self.working.remove(partition);
+        let lane = work.map(|work| work.lane);
+        if let Some(lane) = lane {
+            self.lanes
+                .entry(dir.to_owned())
+                .or_default()
+                .free
+                .push(lane);
+        }
+        self.finished.push(DoneLog {
+            dir: dir.to_owned(),
+            name: name.to_owned(),
+            partition: partition.to_owned(),
+            lane,
+            took_ms,
+        });
     }
 
     fn finish_log(&mut self, log: &LoadedLog, dir: &str, done: u64, total: u64) {
         let name = log.path.rsplit('/').next().unwrap_or(&log.path);
         // The dir of a stray has a new name by now.
-        for name in [name.to_owned(), log.partition.to_string()] {
-            self.working.remove(&name);
-            self.finished.insert((dir.to_owned(), name));
-        }
+        self.free(dir, name, &log.partition.to_string(), Some(log.took_ms));
         self.dir(dir, |dir| dir.tell(done, total));
     }
 }

@@ -1,38 +1,18 @@
 //! What lines say of a boot, in the words of 3.7 to 4.4.
 
+use serde::{Deserialize, Serialize};
+
 use crate::terms::{Offset, Position, TopicPartition};
 
 use super::line::{Level, LogLine};
+use super::named::{LoadedLog, RemovedSegment};
 
 /// The bytes that are kept of an error's text.
 const TEXT_CAP: usize = 2048;
 
-/// A log that a boot has loaded.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LoadedLog {
-    /// Its partition dir, as a path.
-    pub path: String,
-    /// Its partition.
-    pub partition: TopicPartition,
-    /// How many segments it has.
-    pub segments: u64,
-    /// Its new end, exclusive.
-    pub log_end_offset: Offset,
-    /// How long it took, in ms.
-    pub took_ms: u64,
-}
-
-/// A segment that recovery deletes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RemovedSegment {
-    /// Its first offset.
-    pub base_offset: Offset,
-    /// Its bytes.
-    pub bytes: u64,
-}
-
 /// What a line says of a boot; paths are as the broker sees them.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum BootEvent {
     /// A process begins: the first line of a boot.
     ProcessStarted,
@@ -81,6 +61,17 @@ pub enum BootEvent {
         log: LoadedLog,
         /// Its log dir.
         dir: String,
+        /// Logs of the dir that are done with it.
+        done: u64,
+        /// Logs of the dir.
+        total: u64,
+    },
+    /// A log is done, by its files: no line says this.
+    LogDone {
+        /// Its log dir.
+        dir: String,
+        /// The partition dir's name.
+        name: String,
         /// Logs of the dir that are done with it.
         done: u64,
         /// Logs of the dir.
@@ -175,6 +166,8 @@ pub enum BootEvent {
         /// What could not be applied.
         what: String,
     },
+    /// The broker begins to register with the controller, as this run of it, which the metadata log names too.
+    Registering(String),
     /// The controller does not take the broker yet.
     RegistrationRefused {
         /// Its error.
@@ -235,7 +228,10 @@ fn is_noise(logger: &str) -> bool {
     let name = logger.rsplit('.').next().unwrap_or(logger);
     matches!(
         name,
-        "ControllerApis" | "EventPerformanceMonitor" | "ReplicationControlManager"
+        "ControllerApis"
+            | "ControllerRegistrationManager"
+            | "EventPerformanceMonitor"
+            | "ReplicationControlManager"
     )
 }
 
@@ -417,6 +413,11 @@ fn lifecycle(said: &str) -> Option<BootEvent> {
         return Some(BootEvent::RegistrationRefused {
             error: error.trim().to_owned(),
         });
+    }
+    if let Some(rest) = said.strip_prefix("Incarnation ") {
+        let (incarnation, rest) = rest.split_once(" of broker ")?;
+        let starts = rest.ends_with("is now STARTING.");
+        return starts.then(|| BootEvent::Registering(incarnation.to_owned()));
     }
     if said.starts_with("The broker has been unfenced.") {
         return Some(BootEvent::Unfenced);

@@ -12,6 +12,7 @@
 use std::fmt;
 
 use jiff::civil::{Date, DateTime};
+use serde::{Deserialize, Serialize};
 
 /// How far into a line its time may begin: the journal and container runtimes put their own words before it.
 const PREFIX_CAP: usize = 200;
@@ -52,7 +53,7 @@ impl Level {
 }
 
 /// A line's time in ms, on the clock of the broker's time zone, which no line names: only differences mean something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct LineTime(pub i64);
 
 impl LineTime {

@@ -1,12 +1,16 @@
 //! A log file that grows, is renamed at the hour, or is cut.
 
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 /// The most bytes that one look takes.
 const PIECE: usize = 1 << 20;
+/// How many bytes may be unread before some are passed over: more than a boot of tens of thousands of logs writes.
+const BEHIND: u64 = 256 << 20;
+/// How many of them are read then.
+const CATCH_UP: u64 = 64 << 20;
 
 /// Follows the file at a path, whatever file lies there.
 #[derive(Debug)]
@@ -14,6 +18,7 @@ pub struct Tail {
     path: PathBuf,
     file: File,
     position: u64,
+    skipped: u64,
 }
 
 impl Tail {
@@ -23,12 +28,29 @@ impl Tail {
             path: path.to_owned(),
             file: File::open(path)?,
             position: 0,
+            skipped: 0,
         })
+    }
+
+    /// Returns how many bytes of the present file were not read yet.
+    pub fn unread(&self) -> io::Result<u64> {
+        Ok(self.file.metadata()?.len().saturating_sub(self.position))
+    }
+
+    /// Returns bytes that were passed over, as there were too many of them.
+    pub fn skipped(&self) -> u64 {
+        self.skipped
     }
 
     /// Reads on into `buffer`, which is emptied first; nothing is in it where nothing new was written.
     pub fn read(&mut self, buffer: &mut Vec<u8>) -> io::Result<()> {
         buffer.clear();
+        let behind = self.unread()?;
+        if behind > BEHIND {
+            self.skipped += behind - CATCH_UP;
+            self.position += behind - CATCH_UP;
+            self.file.seek(SeekFrom::Start(self.position))?;
+        }
         let mut bounded = (&mut self.file).take(PIECE as u64);
         let read = bounded.read_to_end(buffer)?;
         self.position += read as u64;
@@ -53,7 +75,9 @@ impl Tail {
         };
         let other = (here.dev(), here.ino()) != (there.dev(), there.ino());
         if other || here.len() < self.position {
+            let skipped = self.skipped;
             *self = Self::open(&self.path)?;
+            self.skipped = skipped;
         }
         Ok(())
     }
@@ -64,6 +88,25 @@ mod tests {
     use super::*;
     use std::fs;
     use std::io::Write as _;
+
+    #[test]
+    fn a_log_that_is_far_ahead_is_read_from_near_its_end() {
+        let tmp = tempfile::tempdir().unwrap();
+        let path = tmp.path().join("server.log");
+        let file = File::create(&path).unwrap();
+        file.set_len(BEHIND + 1).unwrap();
+        let mut tail = Tail::open(&path).unwrap();
+        let mut buffer = Vec::new();
+        let mut read = 0;
+        loop {
+            tail.read(&mut buffer).unwrap();
+            read += buffer.len() as u64;
+            if buffer.is_empty() {
+                break;
+            }
+        }
+        assert_eq!((read, tail.skipped()), (CATCH_UP, BEHIND + 1 - CATCH_UP));
+    }
 
     #[test]
     fn growth_a_new_file_and_a_cut_are_followed() {
