@@ -8,70 +8,50 @@
 //! boot reaches the planned end.
 
 mod apply;
-mod apply_log;
 mod audit;
-mod audit_file;
-mod boot_risk;
-mod content_pack;
-mod contents;
-mod context;
-mod crew;
-mod dir_facts;
-mod dir_plan;
-mod dir_progress;
 mod error;
 mod event;
-mod file_bytes;
-mod file_owner;
-mod gather;
-mod hand_over;
 mod job;
-mod job_dir;
-mod job_run;
-mod job_spec;
-mod journal;
-mod kept_plans;
-mod log_deep;
-mod log_driver;
-mod log_finish;
-mod log_progress;
-mod log_reader;
-mod log_structure;
-mod log_target;
-mod metadata_dir;
-mod permission;
-mod plan_hash;
-mod plan_job;
-mod plan_spec;
-mod plan_store;
-mod preflight;
-mod process;
-mod progress_file;
-mod quarantine;
-mod scan_job;
-mod second_look;
-mod space;
-mod stamps;
-mod truncation_dir_plan;
-mod undo_plan;
-mod volumes;
+mod keep;
+mod mirror_facts;
+mod planning;
+mod read;
+mod segments;
+mod store;
+mod survey;
 
-pub use apply::apply_here;
-pub use audit::audit_refusal;
-pub use audit_file::{
+pub use apply::run::apply_here;
+pub use audit::audit_file::{
     AUDIT_FILE, AuditAct, AuditEntry, AuditStep, AuditText, AuditWho, read_audit,
 };
+pub use audit::job_audit::audit_refusal;
 pub use error::EngineError;
 pub use event::{DirProgress, JobEvent, JobOutcome, LogState, Phase, Progress};
-pub use job::{
+pub use job::handle::{
     JOB_SUBCOMMAND, JobHandle, JobState, JobSummary, Tail, interrupted_clock, list_jobs,
     request_stop, start_job,
 };
-pub use job_run::run_job;
-pub use job_spec::{Confirmed, JobId, JobSpec, ParseJobIdError, Who};
-pub use kept_plans::{KeptPlan, kept_plans, purge_kept};
-pub use metadata_dir::read_metadata_dir;
-pub use plan_job::{PlanHandle, plan_here, start_plan};
-pub use plan_spec::{Beside, Decisions, PlanSpec, Reading, TopicConfigs, TruncationSpec};
-pub use plan_store::{MadePlan, PlanStore, StoredPlan};
-pub use undo_plan::plan_undo;
+pub use job::job_run::run_job;
+pub use job::job_spec::{Confirmed, JobId, JobSpec, ParseJobIdError, Who};
+pub use keep::kept_plans::{KeptPlan, kept_plans, purge_kept};
+pub use mirror_facts::{
+    FactsRequest, read_cluster_facts, read_copied_facts, read_copies, read_group_commits,
+    read_uncopied,
+};
+pub use planning::cleanup_job::{AskGroups, AskProof, CleanupSpec, MadeCleanup, make_cleanup};
+pub use planning::plan_job::{PlanHandle, plan_here, start_plan};
+pub use planning::plan_spec::{
+    Beside, Decisions, PlanSpec, Reading, Replicas, TopicConfigs, TruncationSpec,
+};
+pub use planning::relocation_job::{RelocationSpec, make_relocation};
+pub use planning::undo_plan::plan_undo;
+pub use read::boot_facts::{BootDirsRead, read_boot_dirs};
+pub use read::follower_logs::{HeldLog, read_follower_logs};
+pub use read::metadata_dir::{follow_metadata_dir, read_metadata_dir};
+pub use segments::{AskPartition, RetentionReading, RetentionSpec, read_retention};
+pub use store::live_store::{InForce, LiveStore, ReplicaSize, audit_live};
+pub use store::plan_store::{MadePlan, PlanStore, StoredPlan};
+pub use store::verify_store::{VerifiedLog, VerifyStore, verify_stamp};
+pub use survey::volume_facts::volume_facts;
+pub use survey::volume_samples::{keep_volume_samples, volume_samples};
+pub use survey::volume_survey::{SurveyEvent, log_files, survey, survey_all};

@@ -1,0 +1,108 @@
+//! What a log's plan gets beside what the recovery machine decides.
+
+use super::log_target::LogTarget;
+use super::plan_spec::{Beside, PlanSpec};
+use crate::format::file_name::{FileKind, segment_file_name};
+use crate::log::{Finding, FindingCode, Severity};
+use crate::plan::{PartitionPlan, Quarantine, Step, StepAction, Verdict};
+
+/// Completes a log's plan.
+pub(in crate::engine) fn finish(spec: &PlanSpec, target: &LogTarget, plan: &mut PartitionPlan) {
+    if let Verdict::Unreadable { cause } = &plan.verdict {
+        let known = plan
+            .findings
+            .iter()
+            .any(|finding| finding.code == FindingCode::Unreadable);
+        if !known {
+            plan.findings.push(
+                Finding::new(FindingCode::Unreadable, Severity::Fatal, cause.clone()).next(
+                    "a 4.x broker would empty the segment it meets this in: mend the cause before a boot",
+                ),
+            );
+        }
+    }
+    if matches!(spec.beside, Beside::LiveBroker { .. }) {
+        leave_to_the_broker(target, plan);
+        return;
+    }
+    note_strange_names(target, plan);
+    remove_own_leftovers(target, plan);
+    plan.stamps.sort_by(|a, b| a.name.cmp(&b.name));
+}
+
+/// Beside a running broker nothing is planned, and what it is just writing is no finding.
+fn leave_to_the_broker(target: &LogTarget, plan: &mut PartitionPlan) {
+    plan.steps.clear();
+    let active = target
+        .segments
+        .last()
+        .map(|(base, _)| segment_file_name(*base, FileKind::Log));
+    plan.findings.retain(|finding| {
+        let of_active = finding.file.is_some() && finding.file == active;
+        let tail = matches!(
+            finding.code,
+            FindingCode::TornTail | FindingCode::ZeroTail | FindingCode::PreallocatedTail
+        );
+        // The high watermark moves on while the log is read.
+        let moving = finding.code == FindingCode::EndBelowHighWatermark || (of_active && tail);
+        finding.severity > Severity::Routine && !moving
+    });
+    if matches!(plan.verdict, Verdict::Nothing | Verdict::Recover) {
+        plan.verdict = Verdict::Skipped {
+            why: "a broker runs: looked at only".to_owned(),
+        };
+    }
+}
+
+/// Files that an earlier krescue left half-written go first; a log that is left alone keeps them.
+fn remove_own_leftovers(target: &LogTarget, plan: &mut PartitionPlan) {
+    if target.own_leftovers.is_empty() {
+        return;
+    }
+    for leftover in &target.own_leftovers {
+        plan.stamps.push(leftover.clone());
+        plan.findings.push(
+            Finding::new(
+                FindingCode::Leftover,
+                Severity::Routine,
+                "a file that a stopped krescue left half-written",
+            )
+            .file(leftover.name.clone()),
+        );
+    }
+    // A clean dir would lose its marker for them; they do no harm there.
+    let may_change = match plan.verdict {
+        Verdict::Nothing => !target.inputs.is_clean() && target.inputs.truncation.is_none(),
+        _ => plan.verdict.is_applied(),
+    };
+    if !may_change {
+        return;
+    }
+    let removals = target.own_leftovers.iter().map(|leftover| Step {
+        file: leftover.name.clone(),
+        action: StepAction::Remove { len: leftover.len },
+        quarantine: Quarantine::Regenerable,
+        after_sync: false,
+        reason: "left half-written by a stopped krescue".to_owned(),
+    });
+    plan.steps.splice(0..0, removals);
+    if plan.verdict == Verdict::Nothing {
+        plan.verdict = Verdict::Recover;
+    }
+}
+
+/// Files that no boot sees stay where they are.
+fn note_strange_names(target: &LogTarget, plan: &mut PartitionPlan) {
+    for file in &target.not_utf8 {
+        plan.stamps.push(file.clone());
+        plan.findings.push(
+            Finding::new(
+                FindingCode::ForeignName,
+                Severity::Warning,
+                "a file whose name is not UTF-8: a boot does not see it",
+            )
+            .file(file.name.clone())
+            .next("move it out of the partition dir"),
+        );
+    }
+}
