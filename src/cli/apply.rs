@@ -83,6 +83,7 @@ pub(super) fn apply(
     let mut progress = ProgressReport::start();
     let mut logs = BTreeMap::new();
     let mut asked = false;
+    let mut began = false;
     let mut unseen = 0;
     let state = loop {
         let tail = handle.tail()?;
@@ -96,6 +97,7 @@ pub(super) fn apply(
                 } => {
                     logs.insert((log_dir, dir_name), state);
                 }
+                JobEvent::Step { .. } => began = true,
                 JobEvent::Note { text } => {
                     progress.end();
                     let _ = writeln!(std::io::stderr().lock(), "krescue: {text}");
@@ -130,11 +132,13 @@ pub(super) fn apply(
     };
     progress.end();
     let (exit, cause) = exit_of(&state, &handle.stderr_path());
+    let whole = matches!(exit, Exit::Ok | Exit::Findings);
     Ok(Applied {
         job,
         exit,
         cause,
-        began: exit != Exit::Refused,
+        // A killed job may have done more than it could tell.
+        began: began || whole || state == JobState::Killed,
         logs,
     })
 }

@@ -67,6 +67,7 @@ fn act_words(act: &AuditAct) -> String {
             let bytes = text::bytes(*bytes);
             format!("purged {bytes} of {}", dir.display())
         }
+        AuditAct::Live { what, outcome, .. } => format!("{what}: {outcome}"),
         AuditAct::Refused { what, cause } => format!("{what} refused: {cause}"),
     }
 }

@@ -33,6 +33,15 @@ pub(super) fn ask(plan: &RecoveryPlan, host: &str) -> Result<(), CliError> {
     typed(&question, |typed| phrase.accepts(typed))
 }
 
+/// Asks for a yes.
+///
+/// # Errors
+///
+/// A refusal, if anything else was typed.
+pub(super) fn ask_yes() -> Result<(), CliError> {
+    typed("Go on? y/N ", |typed| Phrase::Yes.accepts(typed))
+}
+
 /// Asks for exactly `phrase`.
 ///
 /// # Errors

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::args::GlobalArgs;
+use super::args::{GlobalArgs, MirrorSources};
 use super::{CliError, clock};
 use crate::disk::forbid_changes;
 use crate::engine::Who;
@@ -18,8 +18,25 @@ pub struct Context {
     pub now: Timestamp,
     /// Whether `now` was given; else it is the wall clock at the start.
     pub now_given: bool,
+    /// Whose log dirs these are.
+    pub whose: Whose,
     /// The host's name.
     pub host: String,
+    /// What the mirror pane is to know from; this broker's log dirs where nothing is named.
+    pub mirror: MirrorSources,
+    /// Brokers of the living cluster, as given.
+    pub bootstrap: Option<String>,
+    /// A client's configuration for it.
+    pub command_config: Option<PathBuf>,
+}
+
+/// Whose log dirs a run is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    /// A broker's.
+    Broker,
+    /// The demo's, whose clock stands by their data.
+    Demo,
 }
 
 impl Context {
@@ -54,7 +71,11 @@ impl Context {
             settings,
             now: global.now.unwrap_or_else(clock::now),
             now_given: global.now.is_some(),
+            whose: Whose::Broker,
             host: host_name(),
+            mirror: MirrorSources::default(),
+            bootstrap: global.bootstrap.clone(),
+            command_config: global.command_config.clone(),
         };
         if let Some(why) = this.forbidden() {
             forbid_changes(&why);

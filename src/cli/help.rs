@@ -30,18 +30,33 @@ JSON lines (--json)
   log_dir    dir state (clean, unclean) hand_over removes_marker logs segments
              bytes scan_bytes
   partition  dir dir_name topic partition verdict (nothing, recover,
-             truncate, take_back, ask, refused, unreadable, skipped) cause
+             truncate, take_back, delete, move, ask, refused, unreadable,
+             skipped) cause
              decided (like_kafka, cut_here, leave; null while an ask is
              open) applied log_start_offset log_end_offset (once the plan is
              carried out) recovery_point high_watermark segments bytes
-             scan_bytes lost_bytes lost_records lost_segments steps
+             scan_bytes lost_bytes lost_records lost_segments steps freed_bytes
+             to_dir copied_bytes (of a move; dir is where it lay)
+             groups (of a deletion: [{group, partition, committed}] below the new log start)
   segment    dir dir_name topic partition base_offset next_offset bytes
              allocated largest_timestamp valid_bytes batches records scanned
+             verdict reason (null here, see segments)
   finding    code severity (routine, warning, loss, fatal) dir partition file
              position offset lost_bytes lost_records text next
   step       dir partition file action (remove, set_len, write, copy_part,
-             allocate, rename, restore, append) from to (lengths) new_name
+             allocate, rename, restore, append, remove_dir, set_owner, copy_out,
+             move_dir) from to (lengths) new_name (a path for the last two)
              quarantine reason
+  volume     dir state (online, cordoned, read_only, failing, offline, missing,
+             not_mounted) since cause mount source fs shares_with total free
+             (for the broker) free_root used_percent inodes free_inodes kafka
+             (allocated, in the dir) kafka_logical foreign (on the volume)
+             foreign_in_dir kinds (allocated by kind) leftovers sparse_indexes
+             holes held dirs segments imbalance_percent rate_10m rate_24h
+             rate_10m_source rate_24h_source (samples, segments)
+             full_in_10m_s full_in_24h_s takes_next growable
+  broker_volume  (of volumes --bootstrap) broker dir state (online, offline)
+             total free used_percent kafka (segments) replicas moving_here
   progress   job phase bytes_done bytes_total logs_done logs_total steps_done
              steps_total bytes_per_s end_time
   job        id state (running, done, done_but_left, refused, stopped, failed,
@@ -52,13 +67,144 @@ JSON lines (--json)
              undoes act (log, hand_over, end, purge, refused) and its fields
   summary    plan stored class (A, B, C) exit job cause logs bytes scan_bytes
              steps findings changed ask refused unreadable skipped cut_bytes
-             lost_bytes lost_records quarantine_bytes
+             lost_bytes lost_records quarantine_bytes freed_bytes
 
   Of watch: progress has phase (starting, loading, catching_up, opening,
   ended) bytes_done bytes_total logs_done logs_total segments_done
   bytes_per_s end_time refused; finding has code severity dir partition text
   next; summary has text losses exit (0 up, 1 died, 3 up with a loss).
 
+  Of segments: segment has dir dir_name topic partition base_offset
+  next_offset bytes allocated freed (all its files) largest_timestamp
+  timestamp_source (time_index, batches, file_time) verdict (delete: by the
+  next pass, keep, held, compact, leftover) reason (log_start, size, time,
+  active, high_watermark, future_timestamp, older_segment, policy, unlimited,
+  not_uploaded, cleaner_off, dirty_ratio, compacted, compaction_lag,
+  open_transaction, deleted, cleaned) also over_ms over_bytes (negative:
+  under) changes_at held_by; retention, one a log before its segments, has dir
+  dir_name topic partition cleanup_policy retention_ms retention_ms_source
+  retention_bytes retention_bytes_source log_start_offset
+  log_start_offset_after log_end_offset high_watermark high_watermark_source
+  (sole_in_sync, checkpoint) rolls_at active_rolls_at dirty_ratio dirty_bytes
+  clean_bytes open_transaction leads segments allocated, and delete_ next_day_
+  held_ keep_ compact_ with segments and bytes.
+
   The partition of a finding or a step is its dir's name (orders-7), null for
   the log dir itself; that of a partition or a segment is its number.
   status --json is one object in one line.";
+
+/// Behind the options of `replicas` with `--help`.
+pub(super) const REPLICAS: &str = "\
+Exit codes
+  0 every replica is in sync, 3 some are not (or were not within
+  --wait-in-sync), or a broker does not answer; 1 failed, 2 usage
+
+Each replica is asked for its own log end offset, followers too; its lag is
+the difference to its leader's, asked before (lag_records) and after
+(lag_records_most). A replica that does not answer has no lag: it is unknown.
+
+JSON lines (--json)
+  run        schema krescue_version command kafka_version now host node_id
+             cluster_id bootstrap found_by brokers requests took_ms
+  broker     broker address rack failure offline_dirs
+  quorum     leader (active controller) epoch voters current (those that
+             fetch) may_fail (before no controller can be elected) text
+  replica    topic partition broker leader (is it) in_sync log_end_offset
+             (its own) lag_records lag_records_most lag_bytes lag_bytes_exact
+             log_start_offset bytes dir moving_to moving_left (offsets)
+             moved_in_s leader_id leader_epoch replicas isr elr min_isr
+             under_min_isr only_in_sync offline records_per_s
+             bytes_per_s in_sync_in_s falls_behind age_ms causes
+             and, for a replica of this host whose broker the cluster does not
+             see, by its files and the leader's epochs: will_cut_records
+             will_cut_to_offset will_cut_acknowledged (below the checkpointed
+             high watermark) will_cut_cause (diverged, leader_ends_before,
+             leader_starts_behind, high_watermark)
+  progress   replicas_total replicas_in_sync lag_records in_sync_in_s text
+             (with --wait-in-sync)
+  summary    partitions replicas out_of_sync offline under_min_isr
+             without_leader only_one_in_sync will_cut_records exit cause";
+
+/// Behind the options of `mirror` with `--help`.
+pub(super) const MIRROR: &str = "\
+Exit codes
+  0 nothing beyond routine, 3 findings (a fact is missing, a group has no
+  position), 1 failed, 2 usage
+
+JSON lines (--json)
+  Each line has a kind. Offsets are integers, times RFC 3339; what is unknown
+  is null, never 0.
+
+  run         schema krescue_version command now host mm2 clusters (alias
+              cluster_id sources: host places node_id read_at live)
+  flow        flow source target state (active, heartbeat_only, off, invalid)
+              settings (file, connectors, defaults) mm2_version
+              mm2_version_source topics partitions behind behind_unknown
+              last_sync last_checkpoint heartbeat task_state workers hops
+  mirrored_topic      flow topic remote_topic copied why
+  mirrored_partition  flow topic remote_topic partition source_start_offset
+              source_end_offset target_start_offset target_end_offset position
+              last_sync_upstream last_sync_downstream copied_offset behind
+              behind_at_most headroom headroom_bytes overtaken_at
+              overtaken_by (time, size) newest_copied newest_written
+  translation flow group topic (the source's name) partition upstream (the
+              group's commit there) downstream (what RemoteClusterUtils would
+              say after MirrorMaker 2's next pass) remote_topic committed_at
+              why (exact, behind_sync, checkpoint_stays, too_old, no_sync,
+              syncs_unknown, not_emitted) sync_upstream sync_downstream
+              checkpoint_upstream checkpoint_downstream read_again
+  position    flow group topic remote_topic partition upstream committed_at
+              target_commit checkpoint position told_by (target_commit,
+              checkpoint, translation, all_syncs) read_again notes (active,
+              rewound, target_ahead, beyond_end, before_start)
+  finding     code (of lint: the rule, E-, W- or I- and a name) severity
+              (routine, warning, error) flow place text next
+  silent      code missing (a rule, and the fact that it needs)
+  promote_step flow number title why facts lines
+  live_plan   (of failover --set) plan class cluster_id act (group_positions)
+              target changes: group partition to before (offset leader_epoch
+              metadata) text kafka_line; a summary with plan class exit cause
+              ends what --apply did: 0 all set, 3 some were left, 4 refused
+  summary     exit findings lines cause
+
+  mirror facts prints one object in one line, for --facts elsewhere.";
+
+/// Behind the options of commands that act on the living cluster, with `--help`.
+pub(super) const LIVE: &str = "\
+Exit codes
+  0 done, or nothing to tell; 3 a plan was shown and not carried out, or an
+  old value is not back yet; 4 refused before any change; 1 failed, 2 usage
+
+A plan is shown first: what was set before, what goes, which groups have not
+read it, and the line for Kafka's own tools. It is carried out by --apply with
+a confirmation (class A y/N, B the name, C host and bytes), or by --apply --yes
+HASH, or --yes-to-all; each act is audited. Old values are kept in the state
+dir until --restore puts them back.
+
+Not done by krescue, shown here for Kafka's own tools:
+  throttle   kafka-configs.sh --bootstrap-server H:P --alter --entity-type
+             brokers --entity-name ID --add-config
+             follower.replication.throttled.rate=BYTES (and the topic's
+             follower.replication.throttled.replicas; take both away again)
+  leaders    kafka-leader-election.sh --bootstrap-server H:P --election-type
+             preferred --all-topic-partitions
+  hanging    kafka-transactions.sh --bootstrap-server H:P find-hanging
+             --broker-id ID; then abort --topic T --partition N
+             --start-offset O
+
+move TP --to DIR copies the files itself while this host's broker is down: the
+copy has a -delete name until it is whole and compared, so that a boot removes
+it; then it takes the partition's name, and the source goes. Between the two
+renames a boot refuses to start (duplicate log dirs), and a rerun ends the move.
+Its plan, classes and JSON lines are those of recover --help.
+
+JSON lines (--json)
+  live_plan  plan class cluster_id act (topic_configs, delete_records,
+             move_replica, producer_quota, cordon) and its fields restores text
+             lost_bytes lost_records groups mirrors (mirror partition copied
+             uncopied last_sync (ms): what it may not have) mirrors_unread
+             can_be_restored kafka_line
+  config     topic key value source (of retention without a change)
+  freed      topic broker before_bytes bytes freed_bytes promised_bytes
+             freed_records (of retention while a change is in force)
+  summary    plan class exit cause";

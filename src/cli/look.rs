@@ -1,18 +1,20 @@
 //! What is known before a plan is made: broker, log dirs, release, topics' settings, who uses the dirs.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
+use super::living::LivingCluster;
 use super::report::{ProgressReport, RunLine};
 use super::target::{
     Candidate, Identity, Presence, TopicSettings, VersionChoice, choose_version, find_candidates,
     only_candidate, presence_of, topic_settings,
 };
 use super::{CliError, Context};
-use crate::engine::{Beside, MadePlan, PlanSpec, Reading, interrupted_clock, start_plan};
+use crate::engine::{Beside, MadePlan, PlanSpec, Reading, Replicas, interrupted_clock, start_plan};
 use crate::log::{Finding, FindingCode, Severity};
-use crate::plan::ReplicaEvidence;
+use crate::plan::{EvidenceSource, ReplicaEvidence};
 use crate::settings::{SettingsError, check_log_dirs};
 use crate::terms::{Timestamp, TopicPartition};
 
@@ -38,6 +40,10 @@ pub struct Look {
     pub version: VersionChoice,
     /// The topics' settings.
     pub topics: TopicSettings,
+    /// What the living cluster says, where it was asked.
+    living: Option<Arc<LivingCluster>>,
+    /// Why it says nothing.
+    silence: Option<Finding>,
 }
 
 /// Whether batches may be read beside a living broker.
@@ -70,11 +76,25 @@ impl Look {
         candidate: Candidate,
         beside: BesideBroker,
     ) -> Result<Self, CliError> {
-        let checked = check_log_dirs(&candidate.broker.log_dirs)?;
-        let mut broken = checked.broken;
-        if checked.usable.is_empty() && !broken.is_empty() {
-            return Err(broken.swap_remove(0).into());
+        let mut look = Self::whatever_is_there(context, candidate, beside)?;
+        if look.log_dirs.is_empty() && !look.broken.is_empty() {
+            return Err(look.broken.swap_remove(0).into());
         }
+        Ok(look)
+    }
+
+    /// Looks at a broker although none of its log dirs may be there.
+    ///
+    /// # Errors
+    ///
+    /// Log dirs that contradict each other; a file of topic overrides that cannot be used.
+    pub fn whatever_is_there(
+        context: &Context,
+        candidate: Candidate,
+        beside: BesideBroker,
+    ) -> Result<Self, CliError> {
+        let checked = check_log_dirs(&candidate.broker.log_dirs)?;
+        let broken = checked.broken;
         if let Some(state_dir) = &context.settings.state_dir {
             crate::settings::check_state_dir(state_dir, &checked.usable)?;
         }
@@ -90,7 +110,30 @@ impl Look {
             presence,
             version,
             topics,
+            living: None,
+            silence: None,
         })
+    }
+
+    /// Reads the metadata log beside a living broker too: it is small, and without it nothing says who else has a log.
+    ///
+    /// # Errors
+    ///
+    /// A file of topic overrides that cannot be used.
+    pub fn read_metadata(&mut self, context: &Context) -> Result<(), CliError> {
+        if self.topics.image.is_none() {
+            self.topics = topic_settings(&context.settings, &self.candidate, &self.log_dirs, true)?;
+        }
+        Ok(())
+    }
+
+    /// Asks the living cluster who else has the logs, where it was named; returns what is told if it does not answer.
+    pub fn ask_cluster(&mut self, context: &Context) -> Option<&Finding> {
+        match LivingCluster::ask(context, &self.identity) {
+            Ok(living) => self.living = living.map(Arc::new),
+            Err(finding) => self.silence = Some(*finding),
+        }
+        self.silence.as_ref()
     }
 
     /// Returns what was seen beside log dirs and logs.
@@ -116,7 +159,8 @@ impl Look {
             .iter()
             .cloned()
             .map(|finding| (None, finding));
-        broken.chain(release).chain(topics).collect()
+        let silence = self.silence.clone().map(|finding| (None, finding));
+        broken.chain(release).chain(topics).chain(silence).collect()
     }
 
     /// Returns the clock that plans are made with: the one given, that of an apply which was interrupted within the last
@@ -138,6 +182,7 @@ impl Look {
         spec.version_source.clone_from(&self.version.source);
         spec.producer_id_expiration_ms = self.candidate.broker.producer_id_expiration_ms.value;
         spec.topic_configs = self.topics.lookup();
+        spec.replicas = self.replicas();
         spec.threads = context
             .settings
             .threads
@@ -152,16 +197,31 @@ impl Look {
         spec
     }
 
-    /// Returns who else has a partition, by the metadata of this host; `None` if that does not say.
-    pub fn replicas(&self, partition: &TopicPartition) -> Option<ReplicaEvidence> {
-        let image = self.topics.image.as_ref()?;
-        let of_partition = image.partition(partition)?;
+    /// Returns the broker's id, by its configuration or its log dirs.
+    pub fn node_id(&self) -> Option<i32> {
         let configured = self.candidate.broker.node_id.as_ref().map(|id| id.value);
-        Some(ReplicaEvidence {
-            broker: configured.or(self.identity.node_id),
-            isr: of_partition.isr.clone(),
-            leader: of_partition.leader,
-            as_of: image.timestamp,
+        configured.or(self.identity.node_id)
+    }
+
+    /// Returns the lookup of who else has a partition, by the living cluster, else by the metadata of this host.
+    pub(super) fn replicas(&self) -> Replicas {
+        let living = self.living.clone();
+        let image = self.topics.image.clone();
+        let broker = self.node_id();
+        Arc::new(move |partition| {
+            let asked = living.as_ref();
+            if let Some(found) = asked.and_then(|living| living.replicas(broker, partition)) {
+                return Some(found);
+            }
+            let image = image.as_ref()?;
+            let of_partition = image.partition(partition)?;
+            Some(ReplicaEvidence {
+                broker,
+                isr: of_partition.isr.clone(),
+                leader: of_partition.leader,
+                as_of: image.timestamp,
+                source: EvidenceSource::Disk,
+            })
         })
     }
 
@@ -181,11 +241,7 @@ impl Look {
             version_source: self.version.source.clone(),
             now: self.now(context).rfc3339(),
             host: context.host.clone(),
-            node_id: broker
-                .node_id
-                .as_ref()
-                .map(|id| id.value)
-                .or(self.identity.node_id),
+            node_id: self.node_id(),
             cluster_id: self.identity.cluster_id.clone(),
             config: broker.path.as_ref().map(|path| path.display().to_string()),
             found_by: self.candidate.found_by.clone(),
@@ -269,6 +325,19 @@ pub(super) fn check_selection(
         plan.partitions()
             .any(|log| log.topic_partition.as_ref() == Some(tp))
     };
+    check_named(wanted, is_there)
+        .map_err(|error| error.hint("krescue scan lists the partitions there are."))
+}
+
+/// Checks that every partition that was named `is_there`.
+///
+/// # Errors
+///
+/// A usage error that names those that are not.
+pub(super) fn check_named(
+    wanted: &[TopicPartition],
+    is_there: impl Fn(&TopicPartition) -> bool,
+) -> Result<(), CliError> {
     let missing: Vec<String> = wanted
         .iter()
         .filter(|tp| !is_there(tp))
@@ -277,10 +346,10 @@ pub(super) fn check_selection(
     if missing.is_empty() {
         return Ok(());
     }
-    Err(
-        CliError::usage(format!("no log dir holds {}", missing.join(", ")))
-            .hint("krescue scan lists the partitions there are."),
-    )
+    Err(CliError::usage(format!(
+        "no log dir holds {}",
+        missing.join(", ")
+    )))
 }
 
 /// Returns where engine contents may overflow to: the state dir, if it can be written.

@@ -52,9 +52,10 @@ pub(super) fn parse_decision(text: &str) -> Result<(TopicPartition, OnLoss), Str
         "like-kafka" => OnLoss::LikeKafka,
         "cut-here" => OnLoss::CutHere,
         "leave" => OnLoss::Leave,
+        "set-aside" => OnLoss::SetAside,
         other => {
             return Err(format!(
-                "\"{other}\" is none of like-kafka, cut-here, leave"
+                "\"{other}\" is none of set-aside, like-kafka, cut-here, leave"
             ));
         }
     };

@@ -1,10 +1,14 @@
 //! No command: the dashboard.
 
 use std::io::{IsTerminal as _, Write};
+use std::path::PathBuf;
 
+use super::Recording;
+use crate::cli::args::GlobalArgs;
 use crate::cli::target::{Found, find_candidates, only_candidate};
 use crate::cli::{CliError, Context, Exit};
-use crate::dashboard::{Opening, run};
+use crate::dashboard::{Opening, Show, run};
+use crate::settings::Flags;
 use crate::tui::theme::Theme;
 use crate::tui::{Charset, Look};
 
@@ -19,20 +23,29 @@ pub(in crate::cli) fn has_terminal() -> bool {
 /// # Errors
 ///
 /// No broker, a theme that is none, no terminal.
-pub(in crate::cli) fn dashboard(context: Context) -> Result<Exit, CliError> {
+pub(in crate::cli) fn dashboard(
+    context: Context,
+    record: Option<PathBuf>,
+    note: Option<String>,
+) -> Result<Exit, CliError> {
     let found = find_candidates(&context)?;
     if found.candidates.is_empty() {
         // Says where was looked and what to give.
         only_candidate(found)?;
         return Ok(Exit::Usage);
     }
-    let Found { candidates, notes } = found;
+    let Found {
+        candidates,
+        mut notes,
+    } = found;
+    notes.extend(note);
     let opening = Opening {
         look: look(&context)?,
         notes,
         candidates,
         remote: context.settings.remote.value,
         context,
+        show: record.map_or(Show::Host, Show::AndRecord),
     };
     let job = run(opening).map_err(|error| CliError::failed("no dashboard").because(&error))?;
     if let Some(job) = job {
@@ -41,6 +54,26 @@ pub(in crate::cli) fn dashboard(context: Context) -> Result<Exit, CliError> {
         );
         let _ = writeln!(std::io::stderr().lock(), "{text}");
     }
+    Ok(Exit::Ok)
+}
+
+/// Shows a recording, `speed` times as fast as it happened; nothing can be done in it.
+///
+/// # Errors
+///
+/// No terminal.
+pub(in crate::cli) fn show_recording(recording: Recording, speed: u32) -> Result<Exit, CliError> {
+    let mut context = Context::read(&GlobalArgs::default(), Flags::default())?;
+    context.host.clone_from(&recording.header.host);
+    let opening = Opening {
+        look: look(&context)?,
+        notes: Vec::new(),
+        candidates: Vec::new(),
+        remote: context.settings.remote.value,
+        context,
+        show: Show::Recording { recording, speed },
+    };
+    run(opening).map_err(|error| CliError::failed("no dashboard").because(&error))?;
     Ok(Exit::Ok)
 }
 

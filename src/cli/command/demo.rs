@@ -7,11 +7,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use super::Recording;
 use super::dashboard::{dashboard, has_terminal};
 use crate::app::text;
-use crate::cli::args::{DemoArgs, GlobalArgs, Scenario};
-use crate::cli::{CliError, Context, Exit};
-use crate::demo::{DemoError, DemoTree, LargeSpec, write_crashed, write_large};
+use crate::cli::args::{ClusterAt, ClusterPlace, DemoArgs, GlobalArgs, MirrorSources, Scenario};
+use crate::cli::{CliError, Context, Exit, Whose};
+use crate::demo::{
+    DemoError, DemoTree, FullVolume, LargeSpec, boot_recording, cluster_recording, write_crashed,
+    write_full_disk, write_large, write_mirror, write_retention,
+};
 use crate::engine::{JobState, list_jobs};
 use crate::settings::{Flags, is_tmpfs};
 
@@ -26,12 +30,20 @@ const DEFAULT_SIZE: u64 = 8 << 30;
 
 /// Runs `demo`.
 pub(in crate::cli) fn demo(args: &DemoArgs, global: &GlobalArgs) -> Result<Exit, CliError> {
-    if args.scenario == Scenario::Crashed && args.size.is_some() {
+    if args.scenario != Scenario::Large && args.size.is_some() {
         return Err(CliError::usage("--size without the scenario \"large\"")
             .hint("krescue demo large --size 8GiB"));
     }
     if !has_terminal() {
         return Err(CliError::usage("the demo needs a terminal"));
+    }
+    let recording = match args.scenario {
+        Scenario::Boot => Some(Recording::read(boot_recording(), "the demo")?),
+        Scenario::Cluster => Some(Recording::read(cluster_recording(), "the demo")?),
+        _ => None,
+    };
+    if let Some(recording) = recording {
+        return super::dashboard::show_recording(recording, 1);
     }
     let parent = parent_folder(args.scenario);
     remove_dead(&parent);
@@ -42,8 +54,31 @@ pub(in crate::cli) fn demo(args: &DemoArgs, global: &GlobalArgs) -> Result<Exit,
             CliError::failed(format!("cannot make a folder in {}", parent.display()))
                 .because(&error)
         })?;
+    let mut volume: Option<FullVolume> = None;
+    let mut mirror = MirrorSources::default();
     let tree = match args.scenario {
-        Scenario::Crashed => write_crashed(folder.path()).map_err(|error| failed(&error))?,
+        Scenario::Crashed | Scenario::Boot | Scenario::Cluster => {
+            write_crashed(folder.path()).map_err(|error| failed(&error))?
+        }
+        Scenario::Mirror => {
+            let demo = write_mirror(folder.path()).map_err(|error| failed(&error))?;
+            mirror.mm2 = Some(demo.mm2);
+            mirror.cluster = demo
+                .clusters
+                .into_iter()
+                .map(|(alias, dirs)| ClusterPlace {
+                    alias,
+                    at: ClusterAt::LogDirs(dirs),
+                })
+                .collect();
+            demo.tree
+        }
+        Scenario::Retention => write_retention(folder.path()).map_err(|error| failed(&error))?,
+        Scenario::FullDisk => {
+            let full = write_full_disk(folder.path()).map_err(|error| failed(&error))?;
+            volume = Some(full.volume);
+            full.tree
+        }
         Scenario::Large => large(folder.path(), args.size.unwrap_or(DEFAULT_SIZE))?,
     };
     let state_dir = folder.path().join(STATE);
@@ -56,9 +91,16 @@ pub(in crate::cli) fn demo(args: &DemoArgs, global: &GlobalArgs) -> Result<Exit,
         state_dir: Some(state_dir.clone()),
         ..global.clone()
     };
-    let context = Context::read(&global, Flags::default())?;
-    let exit = dashboard(context)?;
+    let mut context = Context::read(&global, Flags::default())?;
+    context.whose = Whose::Demo;
+    context.mirror = mirror;
+    let limit = volume.as_ref().and_then(FullVolume::limit);
+    if let Some(limit) = &limit {
+        say(limit);
+    }
+    let exit = dashboard(context, None, limit)?;
     if has_running_job(&state_dir) {
+        volume.into_iter().for_each(FullVolume::keep);
         let kept = folder.keep();
         say(&format!(
             "the demo's folder stays while its job runs: {}",

@@ -1,14 +1,18 @@
 //! `jobs`, `stop` and the hidden `__job`: what runs on its own.
 
 use std::io::Write;
+use std::path::Path;
 
+use super::again::named_options;
+use crate::app::lines::truncation_option;
 use crate::app::text::plural;
 use crate::cli::args::{JobArgs, JobsArgs, StopArgs};
 use crate::cli::report::{JobLine, JsonReport, Line, ProgressLine, time};
 use crate::cli::{CliError, Context, Exit, clock};
 use crate::engine::{
-    JobId, JobOutcome, JobSpec, JobState, JobSummary, list_jobs, request_stop, run_job,
+    JobId, JobOutcome, JobSpec, JobState, JobSummary, PlanStore, list_jobs, request_stop, run_job,
 };
+use crate::plan::{PlanAct, RecoveryPlan, Verdict};
 use crate::terms::Timestamp;
 
 /// Runs `jobs`.
@@ -22,7 +26,7 @@ pub(in crate::cli) fn jobs(
     if args.json {
         let mut report = JsonReport::new(out);
         for job in &jobs {
-            report.line(&Line::Job(job_line(job)))?;
+            report.line(&Line::Job(job_line(context, &state_dir.value, job)))?;
             if let Some(progress) = progress_line(job) {
                 report.line(&Line::Progress(progress))?;
             }
@@ -33,7 +37,7 @@ pub(in crate::cli) fn jobs(
         writeln!(out, "no jobs in {}", state_dir.value.display())?;
     }
     for job in &jobs {
-        let line = job_line(job);
+        let line = job_line(context, &state_dir.value, job);
         let plan = line.plan.get(..8).unwrap_or(&line.plan).to_owned();
         write!(
             out,
@@ -101,24 +105,52 @@ pub(in crate::cli) fn job(context: &Context, args: &JobArgs) -> Result<Exit, Cli
 }
 
 /// Returns what can be done about a job whose process is gone.
-pub(super) fn how_to_go_on(spec: &JobSpec) -> String {
+pub(in crate::cli) fn how_to_go_on(context: &Context, state_dir: &Path, spec: &JobSpec) -> String {
     let short = |hash: &String| hash.get(..8).unwrap_or(hash).to_owned();
-    let plan = short(&spec.plan);
-    match &spec.undoes {
-        Some(undone) => format!(
-            "its process is gone; go on: krescue undo {} --apply --yes {plan}",
+    let (plan, named) = (short(&spec.plan), named_options(context));
+    if let Some(undone) = &spec.undoes {
+        return format!(
+            "its process is gone; go on: krescue{named} undo {} --apply --yes {plan}",
             short(undone)
-        ),
-        None => format!(
-            "its process is gone; go on: krescue recover --apply --yes {plan}; take it back: krescue undo {plan}"
-        ),
+        );
     }
+    let stored = PlanStore::new(state_dir).find(&spec.plan).ok();
+    let words = stored.map_or_else(|| "recover".to_owned(), |stored| words_of(&stored.plan));
+    format!(
+        "its process is gone; go on: krescue{named} {words} --apply --yes {plan}; take it back: krescue{named} undo {plan}"
+    )
 }
 
-fn job_line(job: &JobSummary) -> JobLine {
+/// Returns the command whose plan this is, without its answers.
+fn words_of(plan: &RecoveryPlan) -> String {
+    let named = plan.partitions().find_map(|log| match &log.verdict {
+        Verdict::Truncate(cut) => {
+            let partition = log.topic_partition.as_ref()?;
+            Some(format!(
+                "truncate {partition} {}",
+                truncation_option(cut.asked)
+            ))
+        }
+        Verdict::Move(relocation) => Some(format!(
+            "move {} --to {}",
+            log.dir_name,
+            relocation.to.display()
+        )),
+        _ => None,
+    });
+    let words = || match plan.act {
+        PlanAct::Mend => "preflight --fix",
+        PlanAct::CleanUp if plan.beside_broker => "cleanup --leftovers --beside-broker",
+        PlanAct::CleanUp => "cleanup --leftovers",
+        PlanAct::Recover | PlanAct::Truncate | PlanAct::Move => "recover",
+    };
+    named.unwrap_or_else(|| words().to_owned())
+}
+
+fn job_line(context: &Context, state_dir: &Path, job: &JobSummary) -> JobLine {
     let (state, cause) = match &job.state {
         JobState::Running => ("running", None),
-        JobState::Killed => ("killed", Some(how_to_go_on(&job.spec))),
+        JobState::Killed => ("killed", Some(how_to_go_on(context, state_dir, &job.spec))),
         JobState::Ended(JobOutcome::Done) => ("done", None),
         JobState::Ended(JobOutcome::DoneButLeft { left }) => (
             "done_but_left",

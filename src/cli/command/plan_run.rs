@@ -1,23 +1,24 @@
 //! What every command does with a plan: stores it, prints it, asks, carries it out, says what came of it.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::again::{join, named_options};
-use super::preconditions::{check_down, check_version};
+use super::preconditions::{check_beside, check_down, check_version};
 use crate::app::situation::do_not_start;
 use crate::cli::apply::{ApplyRequest, apply};
 use crate::cli::args::Answers;
 use crate::cli::look::{self, BesideBroker, Look};
 use crate::cli::report::{
-    Detail, JsonReport, Line, Parts, ProgressLine, Reached, Report, Summary, TextReport,
-    falls_short, write_plan,
+    Detail, JsonReport, Line, Parts, ProgressLine, Reached, Report, Summary, falls_short,
+    with_report, write_plan,
 };
+use crate::cli::state_room::has_room;
 use crate::cli::target::Candidate;
 use crate::cli::{CliError, Context, Exit, confirm};
 use crate::engine::{Confirmed, MadePlan, PlanStore, Reading, StoredPlan};
 use crate::log::FindingCode;
-use crate::plan::{Ask, HandOver, LogDirPlan, RecoveryPlan, Verdict};
+use crate::plan::{Ask, HandOver, LogDirPlan, PlanAct, RecoveryPlan, Verdict};
 use crate::settings::{BrokerConfig, Source, Sourced, is_writable};
 
 /// One run of a command that plans and acts.
@@ -36,8 +37,13 @@ impl PlanRun<'_> {
     /// Carries out a stored plan that was shown before.
     pub(super) fn apply_stored(&mut self, stored: &StoredPlan) -> Result<Exit, CliError> {
         let look = self.look_for(&stored.plan)?;
-        check_down(&look)?;
-        if stored.plan.undoes.is_none() {
+        if stored.plan.beside_broker {
+            check_beside(&look, &dirs_of(&stored.plan))?;
+        } else {
+            check_down(&look)?;
+        }
+        let needs_release = !matches!(stored.plan.act, PlanAct::Mend | PlanAct::Move);
+        if stored.plan.undoes.is_none() && needs_release {
             check_version(&look, &stored.plan)?;
         }
         self.begin(&look, &stored.plan)?;
@@ -66,7 +72,7 @@ impl PlanRun<'_> {
 
     /// Finds the broker of a stored plan; its log dirs alone, if the search gives others.
     pub(super) fn look_for(&self, plan: &RecoveryPlan) -> Result<Look, CliError> {
-        let dirs: Vec<PathBuf> = plan.log_dirs.iter().map(|dir| dir.path.clone()).collect();
+        let dirs = dirs_of(plan);
         let settings = &self.context.settings;
         let named = settings.config.is_some() || settings.log_dirs.is_some();
         match Look::open(self.context, BesideBroker::StructureOnly) {
@@ -90,7 +96,13 @@ impl PlanRun<'_> {
     /// Keeps the plan under its hash, so that `--yes HASH` can name it.
     pub(super) fn store(&self, made: MadePlan) -> Result<Kept, CliError> {
         let state_dir = match &self.context.settings.state_dir {
-            Some(dir) if self.context.forbidden().is_none() && is_writable(&dir.value) => dir,
+            Some(dir)
+                if self.context.forbidden().is_none()
+                    && is_writable(&dir.value)
+                    && has_room(&dir.value) =>
+            {
+                dir
+            }
             _ => {
                 let hash = made.hash();
                 return Ok(Kept::Shown {
@@ -140,9 +152,15 @@ impl PlanRun<'_> {
     ) -> Result<Exit, CliError> {
         self.out.flush()?;
         let state_dir = self.context.state_dir()?.value.clone();
+        // Beside a broker the locks of its other dirs are its own.
+        let planned = dirs_of(&stored.plan);
         let request = ApplyRequest {
             state_dir: &std::path::absolute(&state_dir).unwrap_or(state_dir),
-            log_dirs: &look.log_dirs,
+            log_dirs: if stored.plan.beside_broker {
+                &planned
+            } else {
+                &look.log_dirs
+            },
             who: self.context.who(),
             confirmed,
             threads: self
@@ -175,6 +193,12 @@ impl PlanRun<'_> {
             let named = named_options(self.context);
             self.note(&format!("take it back: krescue{named} undo {short}"))?;
         }
+        if let Some((log, dir)) = moved(plan).filter(|_| exit == Exit::Ok) {
+            let (named, dir) = (named_options(self.context), dir.display());
+            self.note(&format!(
+                "move it back: krescue{named} move {log} --to {dir}"
+            ))?;
+        }
         let exit = self.end(
             plan,
             &Summary {
@@ -198,9 +222,11 @@ impl PlanRun<'_> {
                 _ => None,
             })
             .collect();
+        let can_set_aside = asks.iter().any(|(_, ask)| ask.no_set_aside.is_none());
+        let first = if can_set_aside { "set-aside|" } else { "" };
         match do_not_start(&mut asks) {
             Some(danger) => self.note(&format!(
-                "{danger}; decide: krescue {} --decide TP=like-kafka|cut-here|leave",
+                "{danger}; decide: krescue {} --decide TP={first}like-kafka|cut-here|leave",
                 self.words
             )),
             None => Ok(()),
@@ -299,26 +325,54 @@ impl PlanRun<'_> {
         &mut self,
         f: impl FnOnce(&mut dyn Report) -> Result<(), CliError>,
     ) -> Result<(), CliError> {
-        if self.json {
-            f(&mut JsonReport::new(self.out))
-        } else {
-            f(&mut TextReport::new(self.out))
-        }
+        with_report(self.json, self.out, f)
     }
+}
+
+/// Returns the log that a plan moves, and where it lay.
+fn moved(plan: &RecoveryPlan) -> Option<(&str, &Path)> {
+    plan.log_dirs.iter().find_map(|dir| {
+        let mut logs = dir.partitions.iter();
+        let log = logs.find(|log| matches!(log.verdict, Verdict::Move(_)))?;
+        Some((log.dir_name.as_str(), dir.path.as_path()))
+    })
+}
+
+/// Refuses a stored plan of another command than the one that named it.
+pub(super) fn check_act(stored: &StoredPlan, act: PlanAct) -> Result<(), CliError> {
+    let (what, command) = match stored.plan.act {
+        is if is == act => return Ok(()),
+        PlanAct::Recover => ("a recovery", "recover"),
+        PlanAct::Truncate => ("a truncation", "truncate"),
+        PlanAct::Mend => ("fixes", "preflight --fix"),
+        PlanAct::CleanUp => ("a cleanup", "cleanup"),
+        PlanAct::Move => ("a move", "move"),
+    };
+    let short = stored.hash.get(..8).unwrap_or(&stored.hash);
+    Err(
+        CliError::usage(format!("{short} is the plan of {what}")).hint(format!(
+            "krescue {command} carries it out, or krescue undo what takes it back."
+        )),
+    )
 }
 
 /// Says whether a plan is for these log dirs, in whatever order; an undo leaves out those that its plan could not list.
 fn fits(log_dirs: &[PathBuf], plan: &RecoveryPlan) -> bool {
     let planned = |dir: &PathBuf| plan.log_dirs.iter().any(|of| of.path == *dir);
     let known = plan.log_dirs.iter().all(|of| log_dirs.contains(&of.path));
-    known && (plan.undoes.is_some() || log_dirs.iter().all(planned))
+    known && (plan.undoes.is_some() || plan.beside_broker || log_dirs.iter().all(planned))
+}
+
+/// Returns the log dirs of a plan.
+fn dirs_of(plan: &RecoveryPlan) -> Vec<PathBuf> {
+    plan.log_dirs.iter().map(|dir| dir.path.clone()).collect()
 }
 
 /// A plan that was shown.
 pub(super) enum Kept {
     /// In the store.
     Stored(Box<StoredPlan>),
-    /// Not stored: nothing may be written, or there is no state dir.
+    /// Not stored: nothing may be written, or there is no state dir with room.
     Shown {
         /// The plan.
         plan: Box<RecoveryPlan>,
@@ -357,12 +411,16 @@ fn is_whole(look: &Look, plan: &RecoveryPlan) -> bool {
 fn has_steps(plan: &RecoveryPlan) -> bool {
     plan.partitions()
         .any(|log| log.verdict.is_applied() && !log.steps.is_empty())
+        || plan.log_dirs.iter().any(|dir| !dir.mends.is_empty())
 }
 
 /// Says whether an apply would do anything.
 fn has_work(plan: &RecoveryPlan) -> bool {
     has_steps(plan)
         || plan.log_dirs.iter().any(|dir| {
-            dir.recovery_points.is_some() || dir.hand_over == HandOver::Clean || dir.undo.is_some()
+            dir.recovery_points.is_some()
+                || dir.hand_over == HandOver::Clean
+                || dir.undo.is_some()
+                || !dir.mends.is_empty()
         })
 }

@@ -1,9 +1,13 @@
 //! What must hold before an apply; else it is refused before any change.
 
+use std::path::PathBuf;
+
 use crate::cli::args::Answers;
 use crate::cli::look::Look;
+use crate::cli::state_room::has_room;
 use crate::cli::target::{NOT_DETECTED, Presence, VersionBasis};
 use crate::cli::{CliError, Context, clock, confirm};
+use crate::disk::users_in;
 use crate::engine::audit_refusal;
 use crate::plan::RecoveryPlan;
 use crate::settings::{Source, is_writable};
@@ -55,6 +59,13 @@ pub(super) fn allowed_to_act(
             nix::unistd::geteuid()
         ))
         .hint("Name one with --state-dir DIR, on a volume that outlives the host's restart."));
+    }
+    if !has_room(&state_dir.value) {
+        let dir = state_dir.value.display();
+        return Err(CliError::refused(format!(
+            "the state dir {dir} lies on a full volume: neither a plan nor its journal can be written there"
+        ))
+        .hint("Name one on another volume with --state-dir DIR."));
     }
     Ok(())
 }
@@ -126,5 +137,41 @@ pub(super) fn check_down(look: &Look) -> Result<(), CliError> {
             "it cannot be told whether a broker lives on these log dirs: {why}"
         ))
         .hint("Run krescue as root or as the broker's user.")),
+    }
+}
+
+/// Refuses to act beside a broker unless it has given up every one of `dirs`: it holds the locks of others, and has nothing
+/// of these open or mapped.
+pub(super) fn check_beside(look: &Look, dirs: &[PathBuf]) -> Result<(), CliError> {
+    let Presence::Running { locked, how, .. } = &look.presence else {
+        return Ok(());
+    };
+    let refused = |cause: String| {
+        Err(CliError::refused(cause)
+            .hint("--beside-broker acts only on a dir that the broker has taken offline."))
+    };
+    if locked.is_empty() {
+        return refused(format!("a broker may be starting: {how}"));
+    }
+    for dir in dirs {
+        if locked.contains(dir) {
+            return refused(format!("the broker serves {}: {how}", dir.display()));
+        }
+    }
+    match users_in(dirs).first() {
+        Some(user) => refused(format!(
+            "process {} ({}) has {} open or mapped",
+            user.pid,
+            user.command,
+            user.file.display()
+        ))
+        .map_err(|error| match user.command.as_str() {
+            "java" => error.hint(format!(
+                "An index that failed stays mapped until the JVM's next collection: jcmd {} GC.run",
+                user.pid
+            )),
+            _ => error,
+        }),
+        None => Ok(()),
     }
 }

@@ -35,20 +35,16 @@ pub(in crate::cli) fn recover(
     };
     if let Some(hash) = answers.stored() {
         let stored = PlanStore::new(&context.state_dir()?.value).find(&hash.0)?;
-        if stored.plan.act == PlanAct::Truncate {
-            return Err(
-                CliError::usage(format!("{} is the plan of a truncation", hash.0))
-                    .hint("krescue truncate carries it out, or krescue undo what takes it back."),
-            );
-        }
+        super::plan_run::check_act(&stored, PlanAct::Recover)?;
         return run.apply_stored(&stored);
     }
-    let look = Look::open(context, BesideBroker::StructureOnly)?;
+    let mut look = Look::open(context, BesideBroker::StructureOnly)?;
     if answers.apply {
         check_target(&look)?;
     } else if look.presence != Presence::Down {
         check_down(&look)?;
     }
+    look.ask_cluster(context);
     let spec = spec(context, args, &look)?;
     let line = look.run_line(context, "recover", spec.reading);
     run.with_report(|report| Ok(report.run(&line)?))?;
@@ -61,10 +57,14 @@ pub(in crate::cli) fn recover(
 
 /// Refuses a decision on a log that asks nothing: a name that is mistyped must not pass for one.
 fn check_decisions(args: &RecoverArgs, plan: &RecoveryPlan) -> Result<(), CliError> {
-    for (partition, _) in &args.decide {
+    for (partition, way) in &args.decide {
         let asks = plan.partitions().any(|log| {
-            log.topic_partition.as_ref() == Some(partition)
-                && matches!(log.verdict, Verdict::Ask(_))
+            let is_asked = match log.verdict {
+                Verdict::Ask(_) => true,
+                Verdict::Refused { .. } => *way == OnLoss::SetAside,
+                _ => false,
+            };
+            is_asked && log.topic_partition.as_ref() == Some(partition)
         });
         if !asks {
             return Err(

@@ -41,19 +41,16 @@ pub(in crate::cli) fn truncate(
         check_stored(&stored, args)?;
         return run.apply_stored(&stored);
     }
-    let look = Look::open(context, BesideBroker::StructureOnly)?;
+    let mut look = Look::open(context, BesideBroker::StructureOnly)?;
     if answers.apply {
         check_target(&look)?;
     } else {
         check_down(&look)?;
     }
+    look.ask_cluster(context);
     let mut spec = spec(context, args, &look)?;
     let mut truncation = TruncationSpec::default();
     truncation.targets.insert(partition.clone(), target);
-    let replicas = look.replicas(partition);
-    truncation
-        .replicas
-        .extend(replicas.map(|replicas| (partition.clone(), replicas)));
     spec.truncation = Some(truncation);
     let line = look.run_line(context, "truncate", spec.reading);
     run.with_report(|report| Ok(report.run(&line)?))?;
@@ -114,7 +111,7 @@ fn check_stored(stored: &StoredPlan, args: &TruncateArgs) -> Result<(), CliError
 }
 
 /// Returns why the log that was named stays as it is, if it does.
-fn refusal(plan: &RecoveryPlan) -> Option<String> {
+pub(super) fn refusal(plan: &RecoveryPlan) -> Option<String> {
     plan.partitions().find_map(|log| match &log.verdict {
         Verdict::Refused { cause } | Verdict::Unreadable { cause } => Some(cause.clone()),
         _ => None,

@@ -4,15 +4,17 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use super::line::{
-    FindingLine, Line, LogDirLine, PartitionLine, RunLine, SegmentLine, StepLine, SummaryLine,
-    Totals, path, time,
+    FindingLine, Line, LogDirLine, PartitionLine, ProblemLine, RunLine, SegmentLine, StepLine,
+    SummaryLine, Totals, path, time,
 };
 use super::{Reached, Report, Summary};
 use crate::app::confirm::PlanSummary;
 use crate::disk::{RealStorage, Storage as _};
 use crate::log::Finding;
+use crate::plan::preflight::Problem;
 use crate::plan::{
-    LogDirPlan, PartitionPlan, Quarantine, RecoveryPlan, SegmentSummary, Step, StepAction, Verdict,
+    LogDirPlan, Mend, PartitionPlan, Quarantine, RecoveryPlan, SegmentSummary, Step, StepAction,
+    Verdict,
 };
 use crate::terms::Offset;
 
@@ -65,7 +67,16 @@ impl Report for JsonReport<'_> {
         let (lost_bytes, lost_records, lost_segments) = match &log.verdict {
             Verdict::Ask(ask) => (ask.lost_bytes, ask.lost_records, ask.lost_segments),
             Verdict::Truncate(cut) => (cut.lost_bytes, cut.lost_records, cut.lost_segments),
+            Verdict::Delete(deletion) => (
+                deletion.lost_bytes,
+                deletion.lost_offsets,
+                deletion.deleted_segments,
+            ),
             _ => (0, Some(0), 0),
+        };
+        let replicas = match &log.verdict {
+            Verdict::Ask(ask) => ask.replicas.as_ref(),
+            _ => None,
         };
         let number = |offset: Option<Offset>| offset.map(|offset| offset.0);
         let (topic, partition) = topic_partition(log);
@@ -80,6 +91,8 @@ impl Report for JsonReport<'_> {
                 Verdict::Ask(ask) if ask.accepted => Some(ask.decided),
                 _ => None,
             },
+            in_sync_elsewhere: replicas.map(|replicas| replicas.others().collect()),
+            in_sync_as_of: replicas.map(|replicas| replicas.as_of.rfc3339()),
             applied: match reached {
                 Reached::Planned => None,
                 Reached::End => Some(true),
@@ -96,6 +109,23 @@ impl Report for JsonReport<'_> {
             lost_records,
             lost_segments,
             steps: log.steps.len() as u64,
+            freed_bytes: match &log.verdict {
+                Verdict::Delete(deletion) => deletion.freed,
+                Verdict::Move(relocation) => relocation.freed,
+                _ => 0,
+            },
+            to_dir: match &log.verdict {
+                Verdict::Move(relocation) => Some(path(&relocation.to)),
+                _ => None,
+            },
+            copied_bytes: match &log.verdict {
+                Verdict::Move(relocation) => relocation.copied_bytes,
+                _ => 0,
+            },
+            groups: match &log.verdict {
+                Verdict::Delete(deletion) => deletion.groups.as_deref(),
+                _ => None,
+            },
         })))
     }
 
@@ -134,19 +164,8 @@ impl Report for JsonReport<'_> {
         log: Option<&PartitionPlan>,
         finding: &Finding,
     ) -> io::Result<()> {
-        self.line(&Line::Finding(FindingLine {
-            code: finding.code,
-            severity: finding.severity,
-            dir: dir.map(path),
-            partition: log.map(|log| log.dir_name.as_str()),
-            file: finding.file.as_deref(),
-            position: finding.position.map(|position| position.0),
-            offset: finding.offset.map(|offset| offset.0),
-            lost_bytes: finding.lost_bytes,
-            lost_records: finding.lost_records,
-            text: &finding.text,
-            next: &finding.next,
-        }))
+        let partition = log.map(|log| log.dir_name.as_str());
+        self.line(&Line::Finding(finding_line(dir, partition, finding)))
     }
 
     fn step(&mut self, dir: &LogDirPlan, log: &PartitionPlan, step: &Step) -> io::Result<()> {
@@ -161,12 +180,16 @@ impl Report for JsonReport<'_> {
             }
             StepAction::Allocate { len, replaces } => ("allocate", *replaces, Some(*len), None),
             StepAction::Rename { to } => ("rename", None, None, Some(to.as_str())),
+            StepAction::RemoveDir => ("remove_dir", None, None, None),
             StepAction::Restore { kept, replaces } => ("restore", *replaces, Some(kept.len), None),
             StepAction::Append { from, to, .. } => ("append", Some(*from), Some(*to), None),
+            StepAction::CopyOut { to, len, .. } => ("copy_out", None, Some(*len), to.to_str()),
+            StepAction::MoveDir { to, .. } => ("move_dir", None, None, to.to_str()),
+            StepAction::SetOwner { .. } => ("set_owner", None, None, None),
         };
         self.line(&Line::Step(StepLine {
             dir: path(&dir.path),
-            partition: &log.dir_name,
+            partition: Some(&log.dir_name),
             file: &step.file,
             action,
             from,
@@ -175,6 +198,44 @@ impl Report for JsonReport<'_> {
             quarantine: step.quarantine == Quarantine::Keep,
             reason: &step.reason,
         }))
+    }
+
+    fn mend(&mut self, dir: &LogDirPlan, mend: &Mend) -> io::Result<()> {
+        let (action, from, to, new_name) = match mend {
+            Mend::Write { text, replaces, .. } => {
+                ("write", *replaces, Some(text.len() as u64), None)
+            }
+            Mend::SetOwner { .. } => ("set_owner", None, None, None),
+            Mend::RemoveDir { .. } => ("remove_dir", None, None, None),
+            Mend::CreateDir { .. } => ("create_dir", None, None, None),
+            Mend::RenameDir { to, .. } => ("rename_dir", None, None, Some(to.as_str())),
+        };
+        self.line(&Line::Step(StepLine {
+            dir: path(&dir.path),
+            partition: None,
+            file: mend.name(),
+            action,
+            from,
+            to,
+            new_name,
+            quarantine: matches!(mend, Mend::Write { .. }),
+            reason: mend.reason(),
+        }))
+    }
+
+    fn problem(&mut self, problem: &Problem) -> io::Result<()> {
+        let finding = finding_line(
+            problem.dir.as_deref(),
+            problem.partition.as_deref(),
+            &problem.finding,
+        );
+        self.line(&Line::Problem(Box::new(ProblemLine {
+            finding,
+            rule: problem.rule,
+            at_boot: problem.at_boot,
+            line: problem.line,
+            fix: !problem.fixes.is_empty(),
+        })))
     }
 
     fn plan(&mut self, _: &RecoveryPlan, _: Option<(&str, bool)>) -> io::Result<()> {
@@ -196,9 +257,40 @@ impl Report for JsonReport<'_> {
 }
 
 impl JsonReport<'_> {
+    /// Prints a finding of a log by its names.
+    pub(crate) fn log_finding(
+        &mut self,
+        log_dir: &Path,
+        dir_name: &str,
+        finding: &Finding,
+    ) -> io::Result<()> {
+        let line = finding_line(Some(log_dir), Some(dir_name), finding);
+        self.line(&Line::Finding(line))
+    }
+
     /// Prints the end of a run that planned nothing, or did not get so far.
     pub(crate) fn end(&mut self, summary: &Summary) -> io::Result<()> {
         self.line(&Line::Summary(summary_line(summary)))
+    }
+}
+
+fn finding_line<'a>(
+    dir: Option<&Path>,
+    partition: Option<&'a str>,
+    finding: &'a Finding,
+) -> FindingLine<'a> {
+    FindingLine {
+        code: finding.code,
+        severity: finding.severity,
+        dir: dir.map(path),
+        partition,
+        file: finding.file.as_deref(),
+        position: finding.position.map(|position| position.0),
+        offset: finding.offset.map(|offset| offset.0),
+        lost_bytes: finding.lost_bytes,
+        lost_records: finding.lost_records,
+        text: &finding.text,
+        next: &finding.next,
     }
 }
 
@@ -237,6 +329,7 @@ fn totals(plan: &RecoveryPlan) -> Totals {
         lost_bytes: sum.lost_bytes,
         lost_records: sum.lost_records,
         quarantine_bytes: sum.quarantine_bytes,
+        freed_bytes: sum.freed_bytes,
     }
 }
 
@@ -268,8 +361,11 @@ fn verdict_name(verdict: &Verdict) -> &'static str {
     match verdict {
         Verdict::Nothing => "nothing",
         Verdict::Recover => "recover",
+        Verdict::Mend => "mend",
         Verdict::TakeBack => "take_back",
         Verdict::Truncate(_) => "truncate",
+        Verdict::Delete(_) => "delete",
+        Verdict::Move(_) => "move",
         Verdict::Ask(_) => "ask",
         Verdict::Refused { .. } => "refused",
         Verdict::Unreadable { .. } => "unreadable",
@@ -280,7 +376,13 @@ fn verdict_name(verdict: &Verdict) -> &'static str {
 /// Returns why a log stays as it is.
 fn cause(verdict: &Verdict) -> Option<String> {
     match verdict {
-        Verdict::Nothing | Verdict::Recover | Verdict::TakeBack | Verdict::Truncate(_) => None,
+        Verdict::Nothing
+        | Verdict::Recover
+        | Verdict::Mend
+        | Verdict::TakeBack
+        | Verdict::Truncate(_)
+        | Verdict::Delete(_)
+        | Verdict::Move(_) => None,
         Verdict::Ask(ask) if ask.accepted => None,
         Verdict::Ask(_) => Some("Kafka's way removes good records".to_owned()),
         Verdict::Refused { cause } | Verdict::Unreadable { cause } => Some(cause.clone()),

@@ -4,9 +4,16 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use super::boot_line::{BootEndLine, BootFindingLine, BootLine};
+use super::live::{
+    BrokerLine, BrokerVolumeLine, CatchUpLine, ConfigLine, FreedLine, LivePlanLine, LiveRunLine,
+    LiveSummaryLine, QuorumLine, ReplicaLine, ReplicasSummaryLine,
+};
+
 use crate::log::{FindingCode, Severity};
-use crate::plan::OnLoss;
+use crate::plan::preflight::AtBoot;
 use crate::plan::{Class, HandOver, StopState};
+use crate::plan::{GroupBelow, OnLoss};
 use crate::terms::Timestamp;
 
 /// One line.
@@ -21,10 +28,17 @@ pub(crate) enum Line<'a> {
     Partition(Box<PartitionLine<'a>>),
     /// A segment.
     Segment(SegmentLine<'a>),
+    /// A log as retention judges it.
+    Retention(Box<super::retention::RetentionLine<'a>>),
+    /// A segment as retention judges it.
+    #[serde(rename = "segment")]
+    Judged(super::retention::JudgedLine<'a>),
     /// A finding.
     Finding(FindingLine<'a>),
     /// A step.
     Step(StepLine<'a>),
+    /// A log dir and its volume.
+    Volume(Box<super::volume::VolumeLine>),
     /// Counters.
     Progress(ProgressLine),
     /// A job of the state dir.
@@ -35,17 +49,48 @@ pub(crate) enum Line<'a> {
     Audit(&'a crate::engine::AuditEntry),
     /// The last line of a run.
     Summary(SummaryLine<'a>),
+    /// A log that was verified.
+    Verified(VerifiedLine<'a>),
     /// The state of a broker's log dirs, alone.
     Status(Box<StatusLine>),
     /// How far a broker's boot is.
     #[serde(rename = "progress")]
-    Boot(BootLine),
+    Boot(Box<BootLine<'a>>),
+    /// What a preflight found.
+    #[serde(rename = "finding")]
+    Problem(Box<ProblemLine<'a>>),
     /// What a broker's boot met.
     #[serde(rename = "finding")]
     BootFinding(BootFindingLine<'a>),
     /// How a broker's boot ended.
     #[serde(rename = "summary")]
     BootEnd(BootEndLine<'a>),
+    /// The first line of a command that asks a living cluster.
+    #[serde(rename = "run")]
+    LiveRun(LiveRunLine),
+    /// A living broker.
+    Broker(BrokerLine),
+    /// A replica of the living cluster.
+    Replica(Box<ReplicaLine<'a>>),
+    /// How far replicas are that are waited for.
+    #[serde(rename = "progress")]
+    CatchUp(CatchUpLine),
+    /// A plan for a living cluster.
+    LivePlan(Box<LivePlanLine<'a>>),
+    /// A setting of a topic.
+    Config(ConfigLine),
+    /// A log dir as its broker tells it.
+    BrokerVolume(BrokerVolumeLine),
+    /// The controllers' quorum.
+    Quorum(QuorumLine),
+    /// What a broker has freed since a change of retention.
+    Freed(FreedLine),
+    /// The last line of an act on a living cluster.
+    #[serde(rename = "summary")]
+    LiveSummary(LiveSummaryLine),
+    /// The last line of `replicas`.
+    #[serde(rename = "summary")]
+    ReplicasSummary(ReplicasSummaryLine),
 }
 
 /// The run: what is looked at, and as what.
@@ -104,6 +149,10 @@ pub(crate) struct PartitionLine<'a> {
     pub(crate) cause: Option<String>,
     /// What was decided of an ASK; `null` where it is open, or nothing is asked.
     pub(crate) decided: Option<OnLoss>,
+    /// Of an ASK: the other brokers in sync; `null` where nothing says.
+    pub(crate) in_sync_elsewhere: Option<Vec<i32>>,
+    /// RFC 3339: how old that is.
+    pub(crate) in_sync_as_of: Option<String>,
     /// Whether it reached its planned end; `null` where nothing was applied.
     pub(crate) applied: Option<bool>,
     /// Once the plan is carried out.
@@ -120,6 +169,15 @@ pub(crate) struct PartitionLine<'a> {
     pub(crate) lost_records: Option<u64>,
     pub(crate) lost_segments: u64,
     pub(crate) steps: u64,
+    /// Bytes that a deletion or a move frees on the volume.
+    pub(crate) freed_bytes: u64,
+    /// The log dir that a move brings it to; `null` in any other plan.
+    pub(crate) to_dir: Option<String>,
+    /// Bytes that a move copies.
+    pub(crate) copied_bytes: u64,
+    /// Of a deletion: groups that have committed below the new log start, by the partitions of `__consumer_offsets` here;
+    /// `null` where nothing of groups is known, and of anything else.
+    pub(crate) groups: Option<&'a [GroupBelow]>,
 }
 
 /// A segment.
@@ -165,12 +223,27 @@ pub(crate) struct FindingLine<'a> {
     pub(crate) next: &'a str,
 }
 
+/// What a preflight found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct ProblemLine<'a> {
+    #[serde(flatten)]
+    pub(crate) finding: FindingLine<'a>,
+    /// The rule that found it.
+    pub(crate) rule: &'static str,
+    /// What a boot of this release does.
+    pub(crate) at_boot: AtBoot,
+    /// The file's line, from 1.
+    pub(crate) line: Option<usize>,
+    /// Whether `preflight --fix` mends it.
+    pub(crate) fix: bool,
+}
+
 /// A step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct StepLine<'a> {
     pub(crate) dir: String,
-    /// The partition dir's name.
-    pub(crate) partition: &'a str,
+    /// The partition dir's name; `null` for the log dir's own names.
+    pub(crate) partition: Option<&'a str>,
     pub(crate) file: &'a str,
     pub(crate) action: &'static str,
     /// The length before, where the file exists.
@@ -269,6 +342,33 @@ pub(crate) struct Totals {
     pub(crate) lost_bytes: u64,
     pub(crate) lost_records: Option<u64>,
     pub(crate) quarantine_bytes: u64,
+    /// On their volumes, by deletions.
+    pub(crate) freed_bytes: u64,
+}
+
+/// A log that was verified.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct VerifiedLine<'a> {
+    pub(crate) dir: String,
+    pub(crate) dir_name: &'a str,
+    pub(crate) topic: Option<&'a str>,
+    pub(crate) partition: Option<i32>,
+    pub(crate) segments: u64,
+    pub(crate) bytes: u64,
+    pub(crate) findings: u64,
+    /// Whether nothing was found beyond routine.
+    pub(crate) good: bool,
+}
+
+/// How many problems a preflight found, by severity.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct PreflightCounts {
+    pub(crate) fatal: u64,
+    pub(crate) loss: u64,
+    pub(crate) warning: u64,
+    pub(crate) routine: u64,
+    /// The worst, as sentences; at most five.
+    pub(crate) worst: Vec<String>,
 }
 
 /// The state of a broker's log dirs.
@@ -284,10 +384,19 @@ pub(crate) struct StatusLine {
     /// Bytes that a boot reads in full.
     pub(crate) scan_bytes: u64,
     pub(crate) findings: u64,
+    pub(crate) preflight: PreflightCounts,
+    /// Bytes that a boot reads again: after a crash now, or after the one that was.
+    pub(crate) crash_cost_bytes: Option<u64>,
+    /// Logs of which the latest stored plan asks; `null` where there is none.
+    pub(crate) undecided_asks: Option<u64>,
+    /// What could not be seen, and why.
+    pub(crate) not_seen: Vec<String>,
     pub(crate) dirs: Vec<StatusLogDir>,
     pub(crate) running_jobs: Vec<String>,
     /// What the last job needs, if its process is gone and it did not end.
     pub(crate) killed_job: Option<String>,
+    /// Changes of a living cluster whose old values are not back yet, a sentence each.
+    pub(crate) in_force: Vec<String>,
     pub(crate) exit: u8,
 }
 
@@ -321,39 +430,4 @@ pub(crate) fn state_name(stop: StopState) -> &'static str {
         StopState::Clean => "clean",
         StopState::Unclean => "unclean",
     }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct BootLine {
-    /// `starting`, `loading`, `catching_up`, `opening` or `ended`.
-    pub(crate) phase: &'static str,
-    /// `null` where the log dirs are not known.
-    pub(crate) bytes_done: Option<u64>,
-    pub(crate) bytes_total: Option<u64>,
-    pub(crate) logs_done: u64,
-    pub(crate) logs_total: u64,
-    pub(crate) segments_done: u64,
-    pub(crate) bytes_per_s: Option<u64>,
-    /// RFC 3339.
-    pub(crate) end_time: Option<String>,
-    /// How often the controller has not taken the broker yet.
-    pub(crate) refused: u64,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct BootFindingLine<'a> {
-    pub(crate) code: &'static str,
-    pub(crate) severity: Severity,
-    pub(crate) dir: Option<&'a str>,
-    /// The partition dir's name.
-    pub(crate) partition: Option<&'a str>,
-    pub(crate) text: &'a str,
-    pub(crate) next: &'static str,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct BootEndLine<'a> {
-    pub(crate) text: &'a str,
-    pub(crate) losses: u64,
-    pub(crate) exit: u8,
 }

@@ -1,24 +1,59 @@
 //! What a command prints: text for people, JSON lines for programs, progress on the standard error.
 
+mod boot_line;
+mod columns;
 mod json;
 mod line;
+mod live;
+mod mirror_line;
 mod progress;
+mod retention;
 mod text;
+mod volume;
 
+pub(super) use boot_line::{
+    BootDirLine, BootEndLine, BootFindingLine, BootLine, BootSourceLine, BootThreadLine,
+};
+pub(super) use columns::{Align, Columns};
 pub(super) use json::{JsonReport, log_bytes};
 pub(super) use line::{
-    BootEndLine, BootFindingLine, BootLine, JobLine, KeptLine, Line, ProgressLine, RunLine,
-    StatusLine, StatusLogDir, state_name, time,
+    JobLine, KeptLine, Line, PreflightCounts, ProgressLine, RunLine, StatusLine, StatusLogDir,
+    VerifiedLine, state_name, time,
+};
+pub(super) use live::{
+    BrokerLine, BrokerVolumeLine, CatchUpLine, ConfigLine, FreedLine, LivePlanLine, LiveRunLine,
+    LiveSummaryLine, QuorumLine, ReplicaLine, ReplicasSummaryLine,
+};
+pub(super) use mirror_line::{
+    ClusterLine, FlowLine, MirrorFindingLine, MirrorLine, MirrorRunLine, MirrorSummaryLine,
+    MirroredPartitionLine, MirroredTopicLine, PositionLine, PromoteStepLine, SilentLine,
+    SourceLine, TranslationLine,
 };
 pub(super) use progress::ProgressReport;
+pub(super) use retention::{log_line, segment_lines, write_segments, write_topics};
 pub(super) use text::TextReport;
+pub(super) use volume::VolumeLine;
 
 use std::io;
 use std::path::Path;
 
-use super::Exit;
+use super::{CliError, Exit};
 use crate::log::Finding;
-use crate::plan::{HandOver, LogDirPlan, PartitionPlan, RecoveryPlan, Step};
+use crate::plan::preflight::Problem;
+use crate::plan::{HandOver, LogDirPlan, Mend, PartitionPlan, RecoveryPlan, Step};
+
+/// Lets `f` report as JSON lines or as text.
+pub(super) fn with_report(
+    json: bool,
+    out: &mut dyn io::Write,
+    f: impl FnOnce(&mut dyn Report) -> Result<(), CliError>,
+) -> Result<(), CliError> {
+    if json {
+        f(&mut JsonReport::new(out))
+    } else {
+        f(&mut TextReport::new(out))
+    }
+}
 
 /// What came of a partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,6 +118,10 @@ pub(super) trait Report {
     ) -> io::Result<()>;
     /// A step of a partition.
     fn step(&mut self, dir: &LogDirPlan, log: &PartitionPlan, step: &Step) -> io::Result<()>;
+    /// A change of a log dir's own names.
+    fn mend(&mut self, dir: &LogDirPlan, mend: &Mend) -> io::Result<()>;
+    /// A problem that a preflight found.
+    fn problem(&mut self, problem: &Problem) -> io::Result<()>;
     /// What the plan amounts to, before anything is asked; with its hash and whether it is stored, where it has one.
     fn plan(&mut self, plan: &RecoveryPlan, hash: Option<(&str, bool)>) -> io::Result<()>;
     /// A line for people; programs do not see it.
@@ -129,6 +168,9 @@ pub(super) fn write_plan(
             report.log_dir(dir)?;
             for finding in &dir.findings {
                 report.finding(Some(&dir.path), None, finding)?;
+            }
+            for mend in &dir.mends {
+                report.mend(dir, mend)?;
             }
         }
         for log in &dir.partitions {

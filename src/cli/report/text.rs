@@ -8,11 +8,13 @@ use super::line::RunLine;
 use super::{Reached, Report, Summary, falls_short};
 use crate::app::confirm::PlanSummary;
 use crate::app::text::{bytes, count, offset, plural};
+use crate::app::words;
 use crate::cli::Exit;
 use crate::log::{Finding, FindingCode, Severity};
+use crate::plan::preflight::Problem;
 use crate::plan::{
-    Class, HandOver, LogDirPlan, OnLoss, PartitionPlan, RecoveryPlan, Step, StepAction, StopState,
-    Verdict,
+    Class, HandOver, LogDirPlan, Mend, OnLoss, PartitionPlan, PlanAct, RecoveryPlan, Step,
+    StepAction, StopState, Verdict,
 };
 
 /// Prints text.
@@ -126,12 +128,7 @@ impl Report for TextReport<'_> {
             (Some(_), None) => "  ",
             (None, None) => "",
         };
-        let severity = match finding.severity {
-            Severity::Routine => "note",
-            Severity::Warning => "warning",
-            Severity::Loss => "LOSS",
-            Severity::Fatal => "FATAL",
-        };
+        let severity = severity_word(finding.severity);
         let place = match (&finding.file, finding.position) {
             (Some(file), Some(position)) => format!("{file} at byte {}: ", count(position.0)),
             (Some(file), None) => format!("{file}: "),
@@ -164,6 +161,31 @@ impl Report for TextReport<'_> {
         Ok(())
     }
 
+    fn mend(&mut self, _: &LogDirPlan, mend: &Mend) -> io::Result<()> {
+        writeln!(self.out, "  {}: {}", words::mend(mend), mend.reason())
+    }
+
+    fn problem(&mut self, problem: &Problem) -> io::Result<()> {
+        let finding = &problem.finding;
+        let severity = severity_word(finding.severity);
+        let mut place = problem.dir.clone().unwrap_or_default();
+        place.extend(problem.partition.as_deref());
+        place.extend(finding.file.as_deref().filter(|file| *file != "."));
+        let line = problem
+            .line
+            .map_or_else(String::new, |line| format!(" line {line}"));
+        let place = if place.as_os_str().is_empty() {
+            String::new()
+        } else {
+            format!("{}{line}: ", place.display())
+        };
+        writeln!(self.out, "{severity}: {place}{}", finding.text)?;
+        if !finding.next.is_empty() {
+            writeln!(self.out, "  next: {}", finding.next)?;
+        }
+        Ok(())
+    }
+
     fn note(&mut self, text: &str) -> io::Result<()> {
         writeln!(self.out, "{text}")
     }
@@ -190,7 +212,25 @@ impl Report for TextReport<'_> {
             parts.push(plural(routine, "routine finding", "routine findings"));
         }
         writeln!(self.out, "\n{}", parts.join(" · "))?;
-        if sum.cut_bytes > 0 && hash.is_some() {
+        if plan.act == PlanAct::CleanUp && plan.undoes.is_none() && hash.is_some() {
+            let copies = match &plan.quarantine {
+                Some(place) => format!("what goes is kept in {}", place.display()),
+                None => "nothing is kept".to_owned(),
+            };
+            writeln!(
+                self.out,
+                "frees {} in {}; {copies}",
+                bytes(sum.freed_bytes),
+                plural(sum.changed, "dir", "dirs")
+            )?;
+        } else if plan.act == PlanAct::Move {
+            writeln!(
+                self.out,
+                "moves {}, frees {}; nothing is kept of it: the way back is another move",
+                bytes(sum.moved_bytes),
+                bytes(sum.freed_bytes)
+            )?;
+        } else if sum.cut_bytes > 0 && hash.is_some() {
             let copies = match &plan.quarantine {
                 Some(place) => format!("{} to {}", bytes(sum.quarantine_bytes), place.display()),
                 None => "nothing is copied".to_owned(),
@@ -223,7 +263,14 @@ impl TextReport<'_> {
         let short = hash.get(..8).unwrap_or(hash);
         let class = match plan.class() {
             None => "no class: nothing in a partition changes",
+            Some(Class::A) if plan.act == PlanAct::Mend => "class A: no record is touched",
             Some(Class::A) => "class A: regenerable files only",
+            Some(Class::B) if plan.act == PlanAct::Move => {
+                "class B: nothing goes but what lies in its new place"
+            }
+            Some(Class::C) if plan.act == PlanAct::Move => {
+                "class C: the last copy in sync changes its place"
+            }
             Some(Class::B) => "class B: what a broker would cut anyway",
             Some(Class::C) => "class C: good data is lost",
         };
@@ -238,6 +285,16 @@ impl TextReport<'_> {
                 "plan {short} takes {} back · class A: nothing is lost",
                 undone.get(..8).unwrap_or(undone)
             )?,
+            None if plan.act == PlanAct::CleanUp => {
+                let class = match plan.class() {
+                    Some(Class::A) => "class A: what a boot removes anyway",
+                    _ => class,
+                };
+                writeln!(self.out, "plan {short} · {class}")?;
+            }
+            None if plan.act == PlanAct::Move => {
+                writeln!(self.out, "plan {short} · {class}")?;
+            }
             None => writeln!(self.out, "plan {short} · {class} · hand-over {hand_over}")?,
         }
         for dir in plan.log_dirs.iter().filter(|dir| falls_short(plan, dir)) {
@@ -254,6 +311,15 @@ impl TextReport<'_> {
     }
 }
 
+fn severity_word(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Routine => "note",
+        Severity::Warning => "warning",
+        Severity::Loss => "LOSS",
+        Severity::Fatal => "FATAL",
+    }
+}
+
 /// Returns what was decided of a log, in words.
 fn verdict(verdict: &Verdict, reached: Reached) -> String {
     match (verdict, reached) {
@@ -261,6 +327,9 @@ fn verdict(verdict: &Verdict, reached: Reached) -> String {
         (Verdict::Recover, Reached::Planned) => "would be recovered".to_owned(),
         (Verdict::Recover, Reached::End) => "recovered".to_owned(),
         (Verdict::Recover, Reached::Not) => "NOT recovered".to_owned(),
+        (Verdict::Mend, Reached::Planned) => "would be mended".to_owned(),
+        (Verdict::Mend, Reached::End) => "mended".to_owned(),
+        (Verdict::Mend, Reached::Not) => "NOT mended".to_owned(),
         (Verdict::TakeBack, Reached::Planned) => "would be taken back".to_owned(),
         (Verdict::TakeBack, Reached::End) => "taken back".to_owned(),
         (Verdict::TakeBack, Reached::Not) => "NOT taken back".to_owned(),
@@ -276,11 +345,48 @@ fn verdict(verdict: &Verdict, reached: Reached) -> String {
                 bytes(cut.lost_bytes)
             )
         }
+        (Verdict::Delete(deletion), reached) => {
+            let word = match reached {
+                Reached::Planned => "frees",
+                Reached::End => "freed",
+                Reached::Not => "NOT deleted, would free",
+            };
+            let what = match deletion.deleted_segments {
+                0 => String::new(),
+                segments => format!(", {}", plural(segments, "segment", "segments")),
+            };
+            let loses = match deletion.lost_bytes {
+                0 => String::new(),
+                lost => format!(", loses {}", bytes(lost)),
+            };
+            let cost = deletion.cost.words();
+            format!("{cost}: {word} {}{what}{loses}", bytes(deletion.freed))
+        }
+        (Verdict::Move(relocation), reached) => {
+            let word = match reached {
+                Reached::Planned => "would go",
+                Reached::End => "went",
+                Reached::Not => "did NOT go",
+            };
+            let how = match relocation.copied_bytes {
+                0 => "nothing is copied".to_owned(),
+                copied => format!("{} copied and compared", bytes(copied)),
+            };
+            format!("{word} to {}, {how}", relocation.to.display())
+        }
         (Verdict::Ask(ask), _) if ask.decided == OnLoss::Leave => {
             "left as it is, bad place and all".to_owned()
         }
         (Verdict::Ask(ask), _) if ask.decided == OnLoss::CutHere => {
             format!("cut only here, loses {}", bytes(ask.lost_bytes))
+        }
+        (Verdict::Ask(ask), reached) if ask.decided == OnLoss::SetAside => {
+            let word = match reached {
+                Reached::Planned => "would be set aside, to be fetched again",
+                Reached::End => "set aside, to be fetched again",
+                Reached::Not => "NOT set aside",
+            };
+            format!("{word}, {}", bytes(ask.lost_bytes))
         }
         (Verdict::Ask(ask), _) if ask.accepted => {
             format!("Kafka's way, loses {}", bytes(ask.lost_bytes))
@@ -321,6 +427,10 @@ fn steps(steps: &[Step]) -> String {
         |is: fn(&StepAction) -> bool| steps.iter().filter(|step| is(&step.action)).count() as u64;
     for (files, verb) in [
         (
+            number(|action| matches!(action, StepAction::CopyOut { .. })),
+            "copy and compare",
+        ),
+        (
             number(|action| matches!(action, StepAction::Remove { .. })),
             "remove",
         ),
@@ -348,10 +458,18 @@ fn steps(steps: &[Step]) -> String {
             }),
             "put back",
         ),
+        (
+            number(|action| matches!(action, StepAction::SetOwner { .. })),
+            "give away",
+        ),
     ] {
         if files > 0 {
             parts.push(format!("{verb} {}", plural(files, "file", "files")));
         }
+    }
+    let dirs = number(|action| matches!(action, StepAction::MoveDir { .. }));
+    if dirs > 0 {
+        parts.push(format!("rename {}", plural(dirs, "dir", "dirs")));
     }
     parts.join(", ")
 }

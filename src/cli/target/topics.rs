@@ -14,6 +14,8 @@ use crate::log::{Finding, FindingCode, Severity};
 use crate::plan::LogConfig;
 use crate::settings::{Overrides, Settings, apply_overrides, read_topic_config};
 
+/// How many records that could not be used are named.
+const MAX_FINDINGS: usize = 5;
 /// The metadata log's dir.
 const METADATA_DIR: &str = "__cluster_metadata-0";
 
@@ -24,6 +26,8 @@ pub struct TopicSettings {
     by_topic: BTreeMap<String, LogConfig>,
     /// The broker's defaults.
     default: LogConfig,
+    /// Overrides by topic, as the operator's file has them.
+    pub named: BTreeMap<String, Overrides>,
     /// The metadata of this host, where it was read.
     pub image: Option<Arc<MetadataImage>>,
     /// The level of the feature `metadata.version`.
@@ -100,8 +104,9 @@ pub fn topic_settings(
     topics.image = image.map(|(image, _)| Arc::new(image));
     if let Some(file) = &settings.topic_config {
         topics.source = file.value.display().to_string();
-        for (topic, overrides) in read_topic_config(&file.value)? {
-            topics.add(&topic, &overrides);
+        topics.named = read_topic_config(&file.value)?;
+        for (topic, overrides) in &topics.named.clone() {
+            topics.add(topic, overrides);
         }
     } else if topics.image.is_none() && may_read {
         "the broker's defaults".clone_into(&mut topics.source);
@@ -144,6 +149,15 @@ fn read_image(
                     "{}: {error}; topic settings set behind it are not known",
                     dir.join(file).display()
                 )));
+            }
+            for of in folded.findings.iter().take(MAX_FINDINGS) {
+                findings.push(finding(format!("{}: {of}", dir.display())));
+            }
+            let more = folded.findings.len().saturating_sub(MAX_FINDINGS) as u64
+                + folded.findings_left_out;
+            if more > 0 {
+                let text = format!("{}: {more} more records could not be used", dir.display());
+                findings.push(finding(text));
             }
             Some((folded.image, dir))
         }

@@ -163,14 +163,27 @@ fn metadata_fields(row: Row, record: MetadataRecord) -> Row {
             .with("leader", it.leader)
             .with("leader_epoch", it.leader_epoch)
             .with("partition_epoch", it.partition_epoch)
-            .with("directories", uuids(&it.directories)),
+            .with("directories", uuids(&it.directories))
+            .with("elr", it.elr)
+            .with("last_known_elr", it.last_known_elr),
         MetadataRecord::PartitionChange(it) => row
             .with("topic_id", it.topic_id.to_string())
             .with("partition", it.partition)
             .with("replicas", it.replicas)
             .with("isr", it.isr)
             .with("leader", it.leader)
-            .with("directories", it.directories.map(|ids| uuids(&ids))),
+            .with("directories", it.directories.map(|ids| uuids(&ids)))
+            .with("elr", it.elr)
+            .with("last_known_elr", it.last_known_elr),
+        MetadataRecord::ClientQuota(it) => {
+            let part = |(kind, name): &(String, Option<String>)| {
+                format!("{kind}={}", name.as_deref().unwrap_or("<default>"))
+            };
+            row.with("entity", it.entity.iter().map(part).collect::<Vec<_>>())
+                .with("key", it.key.as_str())
+                .with("value", it.value.map(|value| value.to_string()))
+        }
+        MetadataRecord::ClearElr { topic } => row.with("topic", topic),
         MetadataRecord::Config(it) => {
             let value = it.value.as_deref();
             let shown = value.map(|value| match it.resource_type {

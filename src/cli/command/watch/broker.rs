@@ -1,14 +1,20 @@
 //! The broker whose boot is watched: its process, and what its boot reads.
 
-use std::collections::BTreeMap;
+use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use crate::app::recording::Fact;
+use crate::cli::boot_facts::client_ports;
+use crate::cli::boot_logs::loaded_dirs;
+use crate::cli::facts::{broker_facts, listed_facts};
 use crate::cli::look::{self, BesideBroker, Look};
-use crate::cli::target::{Presence, presence_of};
-use crate::cli::{CliError, Context};
+use crate::cli::target::{Candidate, Presence, presence_of};
+use crate::cli::{CatchUpWatch, CliError, Context, clock};
 use crate::engine::Reading;
-use crate::observe::{LogBytes, ProcessLife, recovery_reads};
+use crate::observe::{
+    BootSigns, LoadedDir, MetricsAgent, ProcessLife, SignSources, agents_of_process,
+};
 use crate::plan::RecoveryPlan;
 
 const PROC: &str = "/proc";
@@ -18,19 +24,13 @@ const PROC: &str = "/proc";
 pub(super) struct Broker {
     look: Look,
     life: Option<ProcessLife>,
-    /// When its process began, in ms since 1970; `None` where that cannot be told.
-    pub(super) began_ms: Option<i64>,
 }
 
 impl Broker {
     /// Finds the broker that the settings name, and its process if there is one.
     pub(super) fn find(context: &Context) -> Result<Self, CliError> {
         let look = Look::open(context, BesideBroker::StructureOnly)?;
-        let mut broker = Self {
-            look,
-            life: None,
-            began_ms: None,
-        };
+        let mut broker = Self { look, life: None };
         let pid = broker.look.presence.pid().or(broker.look.candidate.pid);
         broker.take(pid);
         Ok(broker)
@@ -43,16 +43,62 @@ impl Broker {
     }
 
     fn take(&mut self, pid: Option<u32>) {
-        let proc = Path::new(PROC);
-        self.life = pid.and_then(|pid| ProcessLife::of(proc, pid));
-        self.began_ms = self.life.and_then(|life| life.began_ms(proc));
+        self.life = pid.and_then(|pid| ProcessLife::of(Path::new(PROC), pid));
     }
 
-    /// Returns what its boot reads, by names and sizes in the log dirs, as the broker names them.
-    pub(super) fn boot_reads(&self, context: &Context) -> Result<Vec<LogBytes>, CliError> {
+    /// Returns what its boot loads, by names and sizes in the log dirs.
+    pub(super) fn loaded_dirs(&self, context: &Context) -> Result<Vec<LoadedDir>, CliError> {
+        Ok(loaded_dirs(&self.structure(context)?))
+    }
+
+    /// Returns what shows of its boot without a log, which is not there for the reason of `no_log`.
+    pub(super) fn signs(&self, dirs: Vec<LoadedDir>, no_log: String) -> Option<BootSigns> {
+        Some(BootSigns::new(SignSources {
+            life: self.life?,
+            dirs,
+            ports: client_ports(&self.look.candidate.broker),
+            no_log,
+        }))
+    }
+
+    /// Returns what tells how far it has caught up, if its metadata log lies here.
+    pub(super) fn catch_up(&self) -> Option<CatchUpWatch> {
+        CatchUpWatch::find(&self.look)
+    }
+
+    /// Returns where it was found.
+    pub(super) fn candidate(&self) -> Candidate {
+        self.look.candidate.clone()
+    }
+
+    /// Returns the agents that answer for its metrics from here.
+    pub(super) fn agents(&self) -> Vec<MetricsAgent> {
+        let agents = |life: ProcessLife| agents_of_process(Path::new(PROC), life.pid);
+        self.life.and_then(agents).unwrap_or_default()
+    }
+
+    /// Says whether a port is known at which clients find it once it is up.
+    pub(super) fn has_ports(&self) -> bool {
+        !client_ports(&self.look.candidate.broker).is_empty()
+    }
+
+    /// Returns its log dirs.
+    pub(super) fn log_dirs(&self) -> &[PathBuf] {
+        &self.look.log_dirs
+    }
+
+    /// Returns what is known of it, for a recording.
+    pub(super) fn facts(&self, context: &Context) -> Result<Vec<Fact>, CliError> {
+        let broker = broker_facts(context, &self.look, clock::now());
+        let plan = self.structure(context)?;
+        let listed = listed_facts(&plan, &self.look);
+        Ok(vec![Fact::Broker(Box::new(broker)), Fact::Listed(listed)])
+    }
+
+    fn structure(&self, context: &Context) -> Result<RecoveryPlan, CliError> {
         let mut spec = self.look.spec(context);
         spec.reading = Reading::Structure;
-        Ok(logs(&look::make_plan(spec, |_| Ok(()))?.plan))
+        Ok(look::make_plan(spec, |_| Ok(()))?.plan)
     }
 
     /// Says whether it has locked a log dir: then its log is open, if it has one.
@@ -65,9 +111,9 @@ impl Broker {
         self.life.is_some_and(|life| life.goes_on(Path::new(PROC)))
     }
 
-    /// Returns what the recovery threads have read, if they may be seen.
-    pub(super) fn reads(&self) -> Option<u64> {
-        recovery_reads(Path::new(PROC), self.life?.pid).ok()?
+    /// Returns its process, if there is one.
+    pub(super) fn process(&self) -> Option<ProcessLife> {
+        self.life
     }
 
     /// Says whether `path` is the file that the process logs to.
@@ -80,35 +126,11 @@ impl Broker {
         own.is_some_and(|own| identity(&own).is_some() && identity(&own) == identity(path))
     }
 
-    /// Returns the file that the process logs to.
-    pub(super) fn log_file(&self) -> Result<Option<PathBuf>, CliError> {
+    /// Returns the file that the process logs to, as far as that may be seen.
+    pub(super) fn log_file(&self) -> io::Result<Option<PathBuf>> {
         let Some(life) = self.life else {
             return Ok(None);
         };
-        crate::observe::log_file_of(Path::new(PROC), life.pid).map_err(|error| {
-            CliError::usage(format!("cannot see where process {} logs to", life.pid))
-                .because(&error)
-                .hint(
-                    "Run krescue as the broker's user or as root, or name its log with --log FILE.",
-                )
-        })
+        crate::observe::log_file_of(Path::new(PROC), life.pid)
     }
-}
-
-fn logs(plan: &RecoveryPlan) -> Vec<LogBytes> {
-    let dirs = plan.log_dirs.iter();
-    let logs = dirs.flat_map(|dir| dir.partitions.iter().map(move |log| (dir, log)));
-    logs.map(|(dir, log)| {
-        let read = log.segments.iter().filter(|segment| segment.scanned);
-        LogBytes {
-            dir: dir.path.display().to_string(),
-            name: log.dir_name.clone(),
-            segments: read
-                .map(|segment| (segment.base_offset, segment.bytes))
-                .collect::<BTreeMap<_, _>>()
-                .into_iter()
-                .collect(),
-        }
-    })
-    .collect()
 }

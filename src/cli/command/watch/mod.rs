@@ -1,24 +1,28 @@
 //! `watch`: a line a second of a booting broker, until the boot ends.
 
 mod broker;
-mod source;
+mod causes;
+mod told;
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use broker::Broker;
-use source::Source;
+use causes::causes;
+use told::Report;
 
-use crate::app::boot_words::{self, Told};
-use crate::app::text::{bytes_of, clock as clock_text, duration, percent, plural, rate};
+use crate::app::boot_words;
+use crate::app::recording::Fact;
 use crate::cli::args::WatchArgs;
-use crate::cli::report::{BootEndLine, BootFindingLine, BootLine, JsonReport, Line, time};
-use crate::cli::{CliError, Context, Exit, clock};
-use crate::log::Severity;
-use crate::observe::server_log::{Boot, BootEnd, BootPhase, BootTrouble, Boots, LineTime};
-use crate::observe::{BootMeter, BootProgress};
-use crate::terms::Timestamp;
+use crate::cli::boot_logs::boot_logs;
+use crate::cli::target::Candidate;
+use crate::cli::{CatchUpWatch, CliError, Context, Exit, FirstPassWatch, Recorder, clock};
+use crate::observe::server_log::{BootEnd, BootPhase, LogSource};
+use crate::observe::{
+    BootReport, BootSources, BootWatch, CatchUp, KernelKill, MetricsAgent, MetricsPoll, Origin,
+    ToldBy,
+};
 
 /// How often a line is written.
 const LINE: Duration = Duration::from_secs(1);
@@ -26,63 +30,140 @@ const LINE: Duration = Duration::from_secs(1);
 const TICK: Duration = Duration::from_millis(100);
 /// How often a process is looked for.
 const SEARCH: Duration = Duration::from_millis(500);
-/// How far a clock may have been set since the process began.
-const CLOCK_SLACK_MS: i64 = 5000;
 
 /// Runs `watch`.
 pub(in crate::cli) fn watch(
     context: &Context,
     args: &WatchArgs,
+    record: Option<&Path>,
     out: &mut dyn Write,
 ) -> Result<Exit, CliError> {
-    let mut report = Report {
-        out,
-        json: args.json,
-        told: (None, 0),
-    };
+    let mut report = Report::new(out, args.json);
     let named = args.log.as_deref();
-    let (broker, source) = match named {
-        Some(path) if path == Path::new("-") => (None, Source::input()),
+    let url = args.metrics.as_deref().map(metrics_at).transpose()?;
+    // The broker of the settings is judged when the boot of a named log ends badly, though it may not be its process'.
+    let mut candidate = None;
+    let (broker, log) = match named {
+        // What is piped in may be of another host; it is of this one if it names the same log dirs.
+        Some(path) if path == Path::new("-") => {
+            (Broker::find(context).ok(), Ok(LogSource::input()))
+        }
         // A log file may be of another host, or an old one: then it alone is what there is.
         Some(path) => {
             let broker = Broker::find(context).ok();
+            candidate = broker.as_ref().map(Broker::candidate);
             let broker = broker.filter(|broker| broker.logs_to(path));
-            (broker, Source::file(path)?)
+            (broker, Ok(open_log(path)?))
         }
         None => {
-            let (broker, file) = wait_for_log(context, &mut report)?;
-            (Some(broker), Source::file(&file)?)
+            let (broker, log) = wait_for_log(context, &mut report)?;
+            (Some(broker), log)
         }
     };
-    let reads = match broker.as_ref().map(|broker| broker.boot_reads(context)) {
+    let dirs = match broker.as_ref().map(|broker| broker.loaded_dirs(context)) {
         // The log that was named is told without bytes then.
         Some(Err(_)) if named.is_some() => None,
-        reads => reads.transpose()?,
+        dirs => dirs.transpose()?,
     };
-    Watch {
-        meter: reads.map(BootMeter::new),
-        sight: Sight {
-            broker,
-            source,
-            boots: Boots::default(),
-        },
+    let logs = dirs.as_deref().map(boot_logs);
+    let told_by = match log {
+        Ok(log) => ToldBy::Log(Box::new(log)),
+        Err(why) if broker.as_ref().is_none_or(|broker| !broker.has_ports()) => {
+            let text = format!(
+                "no log: {why}; and no port for clients is known, so nothing tells when the boot ends"
+            );
+            return Err(CliError::usage(text).hint(
+                "Pipe its log in: journalctl -fu UNIT | krescue watch --log -, or kubectl logs -f POD | ...",
+            ));
+        }
+        Err(why) => {
+            report.note(&format!(
+                "no log: {why}; told by threads, open files and log dirs, which show no cut and no cause (a log is piped in \
+                 by journalctl -fu UNIT | krescue watch --log -, or kubectl logs -f POD | ...)"
+            ))?;
+            let signs = broker
+                .as_ref()
+                .and_then(|broker| broker.signs(dirs.unwrap_or_default(), why));
+            ToldBy::Signs(Box::new(signs.ok_or_else(ended_meanwhile)?))
+        }
+    };
+    let recorder = match record {
+        Some(file) => Some(begin_recording(context, file, broker.as_ref())?),
+        None => None,
+    };
+    let origin = match named {
+        Some(path) if path == Path::new("-") => Origin::Perhaps,
+        _ => Origin::Own,
+    };
+    let agents = || broker.as_ref().map(Broker::agents).unwrap_or_default();
+    let agents = url.map_or_else(agents, |url| vec![url]);
+    let watch = BootWatch::new(BootSources {
+        process: broker.as_ref().and_then(Broker::process),
+        told_by,
+        logs,
+        origin,
+        metrics: MetricsPoll::start(agents),
+    });
+    let mut follow = Follow {
+        context,
+        candidate: broker.as_ref().map(Broker::candidate).or(candidate),
+        watch,
         report,
-    }
-    .run()
+        recorder,
+        catch_up: broker.as_ref().and_then(Broker::catch_up),
+        first_pass: broker
+            .as_ref()
+            .map(|broker| FirstPassWatch::start(context, &broker.candidate())),
+    };
+    follow.run(args.until_in_sync)
 }
 
-/// Waits until the broker's process is there and has opened its log, which a young one has not.
-fn wait_for_log(context: &Context, report: &mut Report<'_>) -> Result<(Broker, PathBuf), CliError> {
+fn metrics_at(url: &str) -> Result<MetricsAgent, CliError> {
+    MetricsAgent::parse_url(url).map_err(|why| {
+        CliError::usage(format!("--metrics {url}: {why}"))
+            .hint("jmx_exporter answers at http://HOST:PORT/metrics, Jolokia at http://HOST:8778/jolokia.")
+    })
+}
+
+fn open_log(path: &Path) -> Result<LogSource, CliError> {
+    LogSource::file(path).map_err(|error| cannot_read(&path.display().to_string(), &error))
+}
+
+fn cannot_read(log: &str, error: &std::io::Error) -> CliError {
+    CliError::usage(format!("cannot read the log {log}"))
+        .because(error)
+        .hint("Name the broker's log with --log FILE, or pipe it in with --log -.")
+}
+
+fn ended_meanwhile() -> CliError {
+    CliError::failed("the broker's process has ended before its boot could be looked at")
+}
+
+/// Waits until the broker's process is there and has opened its log, which a young one has not; returns the log, or why
+/// there is none.
+fn wait_for_log(
+    context: &Context,
+    report: &mut Report<'_>,
+) -> Result<(Broker, Result<LogSource, String>), CliError> {
     let mut broker = Broker::find(context)?;
     let mut said = false;
     loop {
         if broker.lives() {
-            if let Some(file) = broker.log_file()? {
-                return Ok((broker, file));
-            }
-            if broker.locks() {
-                return Err(CliError::usage("the broker logs to no file that can be read here")
-                    .hint("Pipe its log in: journalctl -fu UNIT | krescue watch --log -, or kubectl logs -f POD | …"));
+            match broker.log_file() {
+                Ok(Some(file)) => {
+                    let log = LogSource::file(&file);
+                    let log = log.map_err(|error| format!("{}: {error}", file.display()));
+                    return Ok((broker, log));
+                }
+                Ok(None) if broker.locks() => {
+                    let why = "the broker logs to no file that can be read here";
+                    return Ok((broker, Err(why.to_owned())));
+                }
+                Ok(None) => {}
+                Err(error) => {
+                    let why = format!("the broker's open files are hidden: {error}");
+                    return Ok((broker, Err(why)));
+                }
             }
         }
         if !said {
@@ -94,246 +175,123 @@ fn wait_for_log(context: &Context, report: &mut Report<'_>) -> Result<(Broker, P
     }
 }
 
-/// What is seen of the broker.
-struct Sight {
-    broker: Option<Broker>,
-    source: Source,
-    boots: Boots,
-}
-
-impl Sight {
-    /// Returns the boot that is watched: the newest of the log, unless it is one from before the process.
-    fn boot(&self) -> Option<&Boot> {
-        let boot = self.boots.last()?;
-        let process = self.broker.as_ref().and_then(|broker| broker.began_ms);
-        match (process, boot.began, self.source.zone_ms()) {
-            (Some(process), Some(began), Some(zone)) => {
-                (began.0 - zone >= process - CLOCK_SLACK_MS).then_some(boot)
-            }
-            _ => Some(boot),
+/// Begins a recording with what is known of the broker.
+fn begin_recording(
+    context: &Context,
+    file: &Path,
+    broker: Option<&Broker>,
+) -> Result<Recorder, CliError> {
+    let now = clock::now();
+    let log_dirs = broker.map_or(&[][..], Broker::log_dirs);
+    let mut recorder = Recorder::create(file, &context.host, now, log_dirs)?;
+    if let Some(broker) = broker {
+        for fact in broker.facts(context)? {
+            let taken = recorder.take(now, fact);
+            taken.map_err(|error| CliError::failed("cannot record").because(&error))?;
         }
     }
-
-    /// Returns how the boot ended, once all that was said of it is read; `lives` was seen before that.
-    fn end(&mut self, lives: Option<bool>) -> Option<BootEnd> {
-        let gone = lives == Some(false) || (lives.is_none() && self.source.is_at_end());
-        if gone {
-            self.source.finish(&mut self.boots);
-        }
-        let told = self.boot().and_then(|boot| boot.end.clone());
-        told.or_else(|| gone.then_some(BootEnd::Killed))
-    }
+    Ok(recorder)
 }
 
-struct Watch<'a> {
-    sight: Sight,
-    meter: Option<BootMeter>,
+/// What is followed, and what is told of it.
+struct Follow<'a> {
+    context: &'a Context,
+    /// The broker whose log dirs are looked at when the boot ends badly.
+    candidate: Option<Candidate>,
+    watch: BootWatch,
     report: Report<'a>,
+    recorder: Option<Recorder>,
+    catch_up: Option<CatchUpWatch>,
+    first_pass: Option<FirstPassWatch>,
 }
 
-impl Watch<'_> {
-    fn run(mut self) -> Result<Exit, CliError> {
+impl Follow<'_> {
+    /// Writes a line a second until the boot has ended, or the broker is in sync.
+    fn run(&mut self, until_in_sync: bool) -> Result<Exit, CliError> {
         let mut last: Option<Instant> = None;
         loop {
-            // Seen before the log is read to its end: what a process says last is read after it.
-            let lives = self.sight.broker.as_ref().map(Broker::lives);
-            let more = self.sight.source.take(&mut self.sight.boots, TICK)?;
-            if more {
+            // Counters are to be read often; a log tells by itself when there is more of it.
+            let patience = if self.watch.has_process() { TICK } else { LINE };
+            let look = self.watch.look(clock::now(), patience);
+            let look = look.map_err(|error| cannot_read("of the broker", &error))?;
+            let is_due = last.is_none_or(|last| last.elapsed() >= LINE);
+            let Some(mut look) = look else {
+                if is_due {
+                    last = Some(Instant::now());
+                    self.report.waiting()?;
+                }
                 continue;
+            };
+            let ended = look.end.clone();
+            let is_ours = self.watch.is_ours();
+            if is_ours {
+                look.first_pass = self.first_pass.as_mut().and_then(FirstPassWatch::look);
             }
-            let end = self.sight.end(lives);
-            if last.is_none_or(|last| last.elapsed() >= LINE) || end.is_some() {
+            if is_ours && look.phase > BootPhase::Loading && (is_due || ended.is_some()) {
+                look.catch_up = self.look_at_metadata();
+            }
+            if let Some(recorder) = &mut self.recorder {
+                let fact = Fact::Boot(Box::new(look.clone()));
+                let taken = recorder.take(look.at, fact);
+                taken.map_err(|error| CliError::failed("cannot record").because(&error))?;
+            }
+            self.report.once(&look)?;
+            if is_due || ended.is_some() {
                 last = Some(Instant::now());
-                self.line()?;
+                self.report.progress(&look)?;
             }
-            if let Some(end) = end {
-                return self.finish(&end);
+            if let Some(end) = ended {
+                if end == BootEnd::Up && until_in_sync {
+                    self.wait_for_sync(look)?;
+                    return self.finish(&end, None);
+                }
+                return self.finish(&end, look.kernel_kill.as_ref());
             }
         }
     }
 
-    fn line(&mut self) -> Result<(), CliError> {
-        let reads = self.sight.broker.as_ref().and_then(Broker::reads);
-        let now = clock::now();
-        let Some(boot) = self.sight.boot() else {
-            return self.report.waiting();
-        };
-        let meter = self.meter.as_mut();
-        let progress = meter.map(|meter| meter.measure(boot, reads, now.0));
-        self.report.troubles(boot)?;
-        self.report.progress(boot, progress, now)
+    fn look_at_metadata(&mut self) -> Option<CatchUp> {
+        let boot = self.watch.boot();
+        let incarnation = boot.and_then(|boot| boot.incarnation.as_deref());
+        self.catch_up.as_mut()?.look(incarnation)
     }
 
-    fn finish(mut self, end: &BootEnd) -> Result<Exit, CliError> {
-        if self.sight.source.is_foreign() {
+    /// Writes a line a second until all partitions are in sync, or the broker is gone.
+    fn wait_for_sync(&mut self, mut look: BootReport) -> Result<(), CliError> {
+        while look.catch_up.as_ref().is_some_and(CatchUp::is_behind) && self.watch.lives() {
+            std::thread::sleep(LINE);
+            look.at = clock::now();
+            look.catch_up = self.look_at_metadata();
+            self.report.progress(&look)?;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, end: &BootEnd, kernel: Option<&KernelKill>) -> Result<Exit, CliError> {
+        if self.watch.is_foreign() {
             return Err(CliError::usage("this is no broker's log: no line has a time and a level")
                 .hint("Name the broker's log with --log FILE; krescue reads Kafka's own layouts and the journal's."));
         }
-        let boot = self.sight.boot();
-        let lost = boot.map_or(0, |boot| boot.losses().count() as u64);
+        let lost = self
+            .watch
+            .boot()
+            .map_or(0, |boot| boot.losses().count() as u64);
         let exit = match end {
             BootEnd::Up if lost == 0 => Exit::Ok,
             BootEnd::Up => Exit::Findings,
             _ => Exit::Failed,
         };
-        self.report.end(end, lost, exit)?;
+        if exit != Exit::Ok
+            && let (Some(candidate), Some(boot)) = (&self.candidate, self.watch.boot())
+        {
+            self.report
+                .problems(&causes(self.context, candidate, boot))?;
+        }
+        let mut text = boot_words::ended_by(end, kernel);
+        if *end == BootEnd::Up && self.watch.no_log().is_some() {
+            text.push_str("; what it cut, only its log tells");
+        }
+        self.report.end(clock::now(), &text, lost, exit)?;
         Ok(exit)
-    }
-}
-
-/// What is printed.
-struct Report<'a> {
-    out: &'a mut dyn Write,
-    json: bool,
-    /// When the boot began whose troubles are told, and how many were.
-    told: (Option<LineTime>, usize),
-}
-
-impl Report<'_> {
-    fn line(&mut self, line: &Line<'_>) -> Result<(), CliError> {
-        JsonReport::new(self.out).line(line)?;
-        Ok(self.out.flush()?)
-    }
-
-    fn note(&mut self, text: &str) -> Result<(), CliError> {
-        if !self.json {
-            writeln!(self.out, "{text}")?;
-            self.out.flush()?;
-        }
-        Ok(())
-    }
-
-    fn waiting(&mut self) -> Result<(), CliError> {
-        self.note("the log says nothing of this boot yet")
-    }
-
-    fn troubles(&mut self, boot: &Boot) -> Result<(), CliError> {
-        if self.told.0 != boot.began {
-            self.told = (boot.began, 0);
-        }
-        for trouble in boot.troubles.iter().skip(self.told.1) {
-            let told = Told::of(trouble);
-            if self.json {
-                self.line(&Line::BootFinding(finding(trouble, &told)))?;
-            } else {
-                let place = told.partition.as_ref().map(|name| format!("{name} "));
-                let word = if trouble.is_loss() { "LOSS" } else { "note" };
-                let text = format!("{word}  {}{}", place.unwrap_or_default(), told.text);
-                self.note(&text)?;
-            }
-        }
-        self.told.1 = boot.troubles.len();
-        Ok(())
-    }
-
-    fn progress(
-        &mut self,
-        boot: &Boot,
-        progress: Option<BootProgress>,
-        now: Timestamp,
-    ) -> Result<(), CliError> {
-        if self.json {
-            return self.line(&Line::Boot(boot_line(boot, progress, now)));
-        }
-        let text = sentence(boot, progress, now);
-        self.note(&text)
-    }
-
-    fn end(&mut self, end: &BootEnd, lost: u64, exit: Exit) -> Result<(), CliError> {
-        let mut text = boot_words::ended(end);
-        if lost > 0 {
-            text = format!(
-                "{text}; {} told above",
-                plural(lost, "loss is", "losses are")
-            );
-        }
-        if self.json {
-            return self.line(&Line::BootEnd(BootEndLine {
-                text: &text,
-                losses: lost,
-                exit: exit.code(),
-            }));
-        }
-        self.note(&text)
-    }
-}
-
-fn phase(boot: &Boot) -> &'static str {
-    match boot.phase {
-        BootPhase::Starting => "starting",
-        BootPhase::Loading => "loading",
-        BootPhase::CatchingUp => "catching_up",
-        BootPhase::Opening => "opening",
-        BootPhase::Ended => "ended",
-    }
-}
-
-fn end_time(progress: BootProgress, now: Timestamp) -> Option<Timestamp> {
-    let left = progress.left_ms?;
-    Some(Timestamp(now.0.saturating_add(left)))
-}
-
-fn boot_line(boot: &Boot, progress: Option<BootProgress>, now: Timestamp) -> BootLine {
-    let (logs_done, logs_total) = boot.logs();
-    BootLine {
-        phase: phase(boot),
-        bytes_done: progress.map(|progress| progress.bytes_done),
-        bytes_total: progress.map(|progress| progress.bytes_total),
-        logs_done,
-        logs_total,
-        segments_done: boot.segments_done,
-        bytes_per_s: progress.and_then(|progress| progress.bytes_per_s),
-        end_time: progress
-            .and_then(|progress| end_time(progress, now))
-            .and_then(time),
-        refused: boot.refused,
-    }
-}
-
-fn sentence(boot: &Boot, progress: Option<BootProgress>, now: Timestamp) -> String {
-    let zone = jiff::tz::TimeZone::system();
-    let (done, all) = boot.logs();
-    let mut text = format!(
-        "{} {}",
-        clock_text(now, &zone),
-        phase(boot).replace('_', " ")
-    );
-    if all > 0 {
-        text = format!("{text} · {done} of {}", plural(all, "log", "logs"));
-    }
-    if let Some(progress) = progress.filter(|progress| progress.bytes_total > 0) {
-        let (done, total) = (progress.bytes_done, progress.bytes_total);
-        let share = percent(done, total).unwrap_or(0);
-        text = format!("{text} · {} {share} %", bytes_of(done, total));
-        if let (Some(per_second), true) = (progress.bytes_per_s, boot.phase == BootPhase::Loading) {
-            text = format!("{text} · {}", rate(per_second));
-            if let (Some(left), Some(end)) = (progress.left_ms, end_time(progress, now)) {
-                let seconds = u64::try_from(left / 1000).unwrap_or(0);
-                let end = clock_text(end, &zone);
-                text = format!("{text} · ~{}, until {end}", duration(seconds));
-            }
-        }
-    }
-    if let Some((name, work)) = boot.working.iter().next() {
-        text = format!("{text} · {name} at segment {}", work.base_offset);
-    }
-    if boot.refused > 0 && boot.phase < BootPhase::CatchingUp && boot.working.is_empty() {
-        text = format!("{text} · the old session has not expired yet, which is normal");
-    }
-    text
-}
-
-fn finding<'a>(trouble: &BootTrouble, told: &'a Told) -> BootFindingLine<'a> {
-    BootFindingLine {
-        code: told.code,
-        severity: if trouble.is_loss() {
-            Severity::Loss
-        } else {
-            Severity::Routine
-        },
-        dir: told.dir.as_deref(),
-        partition: told.partition.as_deref(),
-        text: &told.text,
-        next: told.next,
     }
 }

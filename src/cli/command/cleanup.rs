@@ -1,0 +1,190 @@
+//! `cleanup`: frees space, from what costs nothing on.
+
+use std::io::Write;
+
+use super::plan_run::{Kept, PlanRun};
+use super::preconditions::{check_allowed, check_beside, check_target};
+use crate::app::text::{bytes, duration, plural};
+use crate::cli::args::CleanupArgs;
+use crate::cli::cleanup_look::{
+    cleanup_spec, costless, dirs_of_volume, only_leftovers, shared_quarantine,
+};
+use crate::cli::look::{BesideBroker, Look};
+use crate::cli::target::Presence;
+use crate::cli::{CliError, Context, Exit};
+use crate::disk::RealStorage;
+use crate::engine::{MadeCleanup, PlanStore, Reading, StoredPlan, make_cleanup};
+use crate::log::{Finding, FindingCode, Severity};
+use crate::plan::PlanAct;
+use crate::plan::cleanup::LeftoverProof;
+
+/// What a boot is taken to read in a second where nobody measured it, in bytes.
+const BOOT_RATE: u64 = 100 << 20;
+
+/// Runs `cleanup`.
+pub(in crate::cli) fn cleanup(
+    context: &Context,
+    args: &CleanupArgs,
+    out: &mut dyn Write,
+) -> Result<Exit, CliError> {
+    let answers = &args.answers;
+    if answers.apply {
+        check_allowed(context, "cleanup", answers, false)?;
+        if context.now_given {
+            return Err(
+                CliError::refused("--now with --apply: retention is judged by the clock")
+                    .hint("Leave --apply out to see what would go at another time."),
+            );
+        }
+    }
+    let mut run = PlanRun {
+        context,
+        answers,
+        json: args.json,
+        command: "cleanup",
+        words: args.words(),
+        out,
+    };
+    if let Some(hash) = answers.stored() {
+        let stored = PlanStore::new(&context.state_dir()?.value).find(&hash.0)?;
+        check_stored(&stored, args)?;
+        return run.apply_stored(&stored);
+    }
+    let mut look = Look::open(context, BesideBroker::StructureOnly)?;
+    look.read_metadata(context)?;
+    look.ask_cluster(context);
+    let on = dirs_of_volume(&look, args.on.as_deref())?;
+    if args.beside_broker {
+        check_beside(&look, &on)?;
+    } else if answers.apply {
+        check_target(&look)?;
+    }
+    let line = look.run_line(context, "cleanup", Reading::Structure);
+    run.with_report(|report| Ok(report.run(&line)?))?;
+    let (mut spec, doubts) = cleanup_spec(context, args, &look, &on)?;
+    for doubt in &doubts {
+        run.note(doubt)?;
+    }
+    let mut cleanup = make_cleanup(&RealStorage, &spec)?;
+    if let Some(dir) = shared_quarantine(&spec, &on) {
+        if context.settings.quarantine.is_some() || !only_leftovers(&cleanup) {
+            return Err(CliError::refused(format!(
+                "the quarantine {} lies on the volume that is to become free: what is kept there frees nothing",
+                dir.display()
+            ))
+            .hint("--quarantine DIR names a place on another volume.")
+            .hint("--quarantine none keeps no copy: what goes is gone for good."));
+        }
+        // What a boot removes anyway is not worth a copy that keeps its space.
+        spec.quarantine = None;
+        cleanup = make_cleanup(&RealStorage, &spec)?;
+    }
+    advise(&mut run, context, &look, args)?;
+    tell(&mut run, &cleanup, args)?;
+    if answers.apply && cleanup.chosen.missing > 0 {
+        return Err(CliError::refused(format!(
+            "only {} can be freed, {} less than asked for",
+            bytes(cleanup.chosen.freed),
+            bytes(cleanup.chosen.missing)
+        ))
+        .hint(format!("Ask for less: --free {}.", cleanup.chosen.freed))
+        .hint("Compacted and internal topics, active segments and what no high watermark covers never go."));
+    }
+    let is_alive = look.presence != Presence::Down && !args.beside_broker;
+    if is_alive {
+        run.note("a broker runs: this can be carried out once it is down")?;
+        let plan = cleanup.made;
+        let hash = plan.hash();
+        let kept = Kept::Shown {
+            plan: Box::new(plan.plan),
+            hash,
+        };
+        return run.show(&look, &kept);
+    }
+    let kept = run.store(cleanup.made)?;
+    run.show(&look, &kept)
+}
+
+/// Tells of space that costs no data; each with its command, none is run.
+fn advise(
+    run: &mut PlanRun<'_>,
+    context: &Context,
+    look: &Look,
+    args: &CleanupArgs,
+) -> Result<(), CliError> {
+    if args.what.free.is_none() {
+        return Ok(());
+    }
+    for (dir, finding) in costless(context, look, args.on.as_deref()) {
+        run.with_report(|report| Ok(report.finding(Some(&dir), None, &finding)?))?;
+    }
+    Ok(())
+}
+
+/// Tells what was chosen, what was left, and what the next boot needs.
+fn tell(run: &mut PlanRun<'_>, cleanup: &MadeCleanup, args: &CleanupArgs) -> Result<(), CliError> {
+    for leftover in &cleanup.leftovers {
+        if let LeftoverProof::Missing(why) = &leftover.proof {
+            let text = format!(
+                "{} stays: {} of {}; {why}",
+                leftover.dir_name,
+                bytes(leftover.allocated),
+                leftover.kind.word()
+            );
+            let finding = Finding::new(FindingCode::Leftover, Severity::Routine, text);
+            run.with_report(|report| {
+                Ok(report.finding(Some(&leftover.log_dir), None, &finding)?)
+            })?;
+        }
+    }
+    if cleanup.chosen.missing > 0 && !args.answers.apply {
+        run.note(&format!(
+            "only {} can be freed, {} less than asked for",
+            bytes(cleanup.chosen.freed),
+            bytes(cleanup.chosen.missing)
+        ))?;
+    }
+    let moves_a_start = cleanup
+        .chosen
+        .segments()
+        .values()
+        .any(|(count, _)| *count > 0);
+    if let Some(gaps) = cleanup.groups.gaps().filter(|_| moves_a_start) {
+        run.note(&gaps)?;
+    }
+    let needs = &cleanup.boot;
+    run.note(&format!(
+        "frees {}; the next boot then needs about {} free on each of these volumes and reads {} again (~{} at {}/s, not measured here)",
+        bytes(cleanup.chosen.freed),
+        bytes(needs.free),
+        bytes(needs.reads),
+        duration(needs.reads.div_ceil(BOOT_RATE)),
+        bytes(BOOT_RATE),
+    ))?;
+    if cleanup.chosen.choices.is_empty() {
+        let dirs = plural(
+            cleanup.made.plan.log_dirs.len() as u64,
+            "log dir",
+            "log dirs",
+        );
+        run.note(&format!("nothing to delete in {dirs}"))?;
+    }
+    Ok(())
+}
+
+/// Refuses a stored plan that is another command's.
+fn check_stored(stored: &StoredPlan, args: &CleanupArgs) -> Result<(), CliError> {
+    let is_it = stored.plan.act == PlanAct::CleanUp
+        && stored.plan.undoes.is_none()
+        && stored.plan.beside_broker == args.beside_broker;
+    if is_it {
+        return Ok(());
+    }
+    let short = stored.hash.get(..8).unwrap_or(&stored.hash);
+    Err(
+        CliError::usage(format!("{short} is not the plan of {}", args.words())).hint(format!(
+            "krescue {} shows that plan and its hash, if there is something to delete.",
+            args.words()
+        )),
+    )
+}

@@ -1,0 +1,110 @@
+//! `segments`: what retention does with each segment, why, and what would change that. Changes nothing.
+
+use std::io::Write;
+
+use crate::cli::args::SegmentsArgs;
+use crate::cli::look::{self, BesideBroker, Look};
+use crate::cli::report::{
+    JsonReport, Line, Report, Summary, TextReport, log_line, segment_lines, write_segments,
+    write_topics,
+};
+use crate::cli::target::{HostLogs, read_host_logs};
+use crate::cli::{CliError, Context, Exit};
+use crate::engine::Reading;
+use crate::plan::retention::{LogRetention, WhatIf, WhatIfScope};
+use crate::terms::TopicPartition;
+
+/// Runs `segments`.
+pub(in crate::cli) fn segments(
+    context: &Context,
+    args: &SegmentsArgs,
+    out: &mut dyn Write,
+) -> Result<Exit, CliError> {
+    let look = Look::open(context, BesideBroker::StructureOnly)?;
+    let selection = super::scan::select(&args.partition);
+    let mut read = read_host_logs(context, &look, selection, &|| true)?;
+    check_selection(args, &read)?;
+    let wish = args.what_if.unwrap_or_default();
+    for log in &mut read.host.logs {
+        log.set_limits(wish);
+    }
+    let judged = read.host.judge(WhatIf::default(), &WhatIfScope::Host);
+    let mut run = look.run_line(context, "segments", Reading::Structure);
+    run.topic_settings.clone_from(&read.settings_source);
+    run.now = read.host.now.rfc3339();
+    let exit = exit(&look, &read);
+    if args.json {
+        let mut report = JsonReport::new(out);
+        report.run(&run)?;
+        findings(&look, &read, &mut report)?;
+        for (log, judged) in read.host.logs.iter().zip(&judged) {
+            report.line(&Line::Retention(Box::new(log_line(log, judged))))?;
+            for line in segment_lines(log, judged) {
+                report.line(&Line::Judged(line))?;
+            }
+        }
+        report.end(&Summary {
+            exit,
+            ..Summary::of_nothing()
+        })?;
+    } else {
+        let mut report = TextReport::new(out);
+        report.run(&run)?;
+        if !wish.is_empty() {
+            report.note(&format!("judged as if {wish}"))?;
+        }
+        findings(&look, &read, &mut report)?;
+        write_text(args, &read, &judged, out)?;
+    }
+    Ok(exit)
+}
+
+fn write_text(
+    args: &SegmentsArgs,
+    read: &HostLogs,
+    judged: &[LogRetention],
+    out: &mut dyn Write,
+) -> Result<(), CliError> {
+    if args.partition.is_empty() {
+        write_topics(out, &read.host.topics(judged))?;
+        return Ok(());
+    }
+    for (log, judged) in read.host.logs.iter().zip(judged) {
+        write_segments(out, &read.host, log, judged)?;
+    }
+    Ok(())
+}
+
+/// Prints what was seen.
+fn findings(look: &Look, read: &HostLogs, report: &mut dyn Report) -> Result<(), CliError> {
+    let broken = look.findings().into_iter().filter(|(dir, _)| dir.is_some());
+    for (dir, finding) in broken.chain(read.findings.iter().cloned()) {
+        report.finding(dir.as_deref(), None, &finding)?;
+    }
+    for log in &read.host.logs {
+        let dir = log.facts.log_dir.join(&log.facts.dir_name);
+        for finding in &log.facts.findings {
+            report.finding(Some(&dir), None, finding)?;
+        }
+    }
+    Ok(())
+}
+
+fn exit(look: &Look, read: &HostLogs) -> Exit {
+    let of_logs = read.host.logs.iter().flat_map(|log| &log.facts.findings);
+    let of_host = read.findings.iter().map(|(_, finding)| finding);
+    if look.broken.is_empty() && !look::beyond_routine(of_host.chain(of_logs)) {
+        Exit::Ok
+    } else {
+        Exit::Findings
+    }
+}
+
+fn check_selection(args: &SegmentsArgs, read: &HostLogs) -> Result<(), CliError> {
+    let is_there = |partition: &TopicPartition| {
+        let mut logs = read.host.logs.iter();
+        logs.any(|log| log.facts.topic_partition == *partition)
+    };
+    look::check_named(&args.partition, is_there)
+        .map_err(|error| error.hint("krescue segments lists the topics there are."))
+}

@@ -1,0 +1,163 @@
+//! `status --merge`: many hosts' status lines as one table, worst first.
+
+use std::cmp::Reverse;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read as _, Write};
+use std::path::Path;
+
+use serde::Deserialize;
+
+use crate::app::text::bytes;
+use crate::cli::{CliError, Exit};
+
+/// The longest line that is taken for one.
+const MAX_LINE: u64 = 16 << 20;
+
+/// What the table tells of a host; a line of another release of krescue may lack some of it.
+#[derive(Debug, Deserialize)]
+struct Host {
+    kind: String,
+    #[serde(rename = "host")]
+    name: Option<String>,
+    node_id: Option<i64>,
+    broker: Option<String>,
+    scan_bytes: Option<u64>,
+    #[serde(default)]
+    preflight: Counts,
+    situation: Option<String>,
+    #[serde(default)]
+    exit: u64,
+    /// The line itself.
+    #[serde(skip)]
+    line: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Counts {
+    fatal: u64,
+    loss: u64,
+    warning: u64,
+}
+
+/// Names of the columns before the situation.
+const COLUMNS: [&str; 7] = [
+    "HOST",
+    "BROKER",
+    "STATE",
+    "FATAL",
+    "LOSS",
+    "WARN",
+    "BOOT READS",
+];
+
+impl Host {
+    /// Takes a line; what stands before the object (Ansible's host names) is passed over.
+    fn parse(line: &[u8]) -> Option<Self> {
+        let start = line.iter().position(|byte| *byte == b'{')?;
+        let object = std::str::from_utf8(line.get(start..)?).ok()?.trim_end();
+        let host: Self = serde_json::from_str(object).ok()?;
+        (host.kind == "status").then(|| Self {
+            line: object.to_owned(),
+            ..host
+        })
+    }
+
+    /// How bad it is; of equals the one that reads most at a boot is worse.
+    fn badness(&self) -> [u64; 5] {
+        let counts = &self.preflight;
+        let reads = self.scan_bytes.unwrap_or(0);
+        [counts.fatal, counts.loss, self.exit, counts.warning, reads]
+    }
+
+    fn cells(&self) -> [String; 7] {
+        let text = |text: &Option<String>| text.clone().unwrap_or_else(|| "?".to_owned());
+        let counts = &self.preflight;
+        [
+            text(&self.name),
+            self.node_id
+                .map_or_else(|| "?".to_owned(), |id| id.to_string()),
+            text(&self.broker),
+            counts.fatal.to_string(),
+            counts.loss.to_string(),
+            counts.warning.to_string(),
+            self.scan_bytes.map_or_else(|| "?".to_owned(), bytes),
+        ]
+    }
+}
+
+/// Runs `status --merge`: reads lines, prints a table or the lines, worst first.
+pub(super) fn merge(from: &Path, json: bool, out: &mut dyn Write) -> Result<Exit, CliError> {
+    let (mut hosts, odd) = if from == Path::new("-") {
+        read(&mut io::stdin().lock())
+    } else {
+        let file = File::open(from).map_err(|error| {
+            CliError::failed(format!("{} cannot be read", from.display())).because(&error)
+        })?;
+        read(&mut BufReader::new(file))
+    };
+    if hosts.is_empty() {
+        return Err(CliError::failed("no line is a status").hint(
+            "Each host: krescue status --json; then all lines into krescue status --merge -",
+        ));
+    }
+    hosts.sort_by_key(|host| (Reverse(host.badness()), host.name.clone()));
+    if json {
+        for host in &hosts {
+            writeln!(out, "{}", host.line)?;
+        }
+    } else {
+        table(&hosts, out)?;
+        if odd > 0 {
+            writeln!(
+                out,
+                "{odd} lines are no status of krescue: a host without it, or an error of ssh"
+            )?;
+        }
+    }
+    let fine = odd == 0 && hosts.iter().all(|host| host.exit == 0);
+    Ok(if fine { Exit::Ok } else { Exit::Findings })
+}
+
+/// Reads every line; returns the hosts, and how many lines are none.
+fn read(from: &mut dyn BufRead) -> (Vec<Host>, u64) {
+    let (mut hosts, mut odd) = (Vec::new(), 0);
+    loop {
+        let mut line = Vec::new();
+        match from.take(MAX_LINE).read_until(b'\n', &mut line) {
+            Ok(0) | Err(_) => return (hosts, odd),
+            Ok(_) => {}
+        }
+        if line.iter().all(u8::is_ascii_whitespace) {
+            continue;
+        }
+        match Host::parse(&line) {
+            Some(host) => hosts.push(host),
+            None => odd += 1,
+        }
+    }
+}
+
+fn table(hosts: &[Host], out: &mut dyn Write) -> io::Result<()> {
+    let rows: Vec<[String; 7]> = std::iter::once(COLUMNS.map(str::to_owned))
+        .chain(hosts.iter().map(Host::cells))
+        .collect();
+    let mut widths = [0_usize; 7];
+    for row in &rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let situations = std::iter::once("SITUATION").chain(
+        hosts
+            .iter()
+            .map(|host| host.situation.as_deref().unwrap_or("?")),
+    );
+    for (row, situation) in rows.iter().zip(situations) {
+        for (cell, width) in row.iter().zip(widths) {
+            write!(out, "{cell:<width$}  ")?;
+        }
+        writeln!(out, "{situation}")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,7 @@
+//! `status`: the situation in one look; many hosts' as one table; a text file for `node_exporter`.
+
+mod look;
+mod merge;
+mod prometheus;
+
+pub(in crate::cli) use look::status;

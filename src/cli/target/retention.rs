@@ -1,0 +1,143 @@
+//! The logs of a broker's dirs, with their settings, judged by a clock.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::{EffectiveConfig, Presence, topic_settings};
+use crate::cli::{CliError, Context, Look};
+use crate::disk::RealStorage;
+use crate::engine::{Beside, RetentionSpec, read_retention};
+use crate::log::{Finding, FindingCode, Severity};
+use crate::plan::retention::{HostRetention, Placement, RetainedLog, RetentionLimits};
+use crate::terms::{Timestamp, TopicPartition};
+
+/// Says that verdicts are given without the topics' overrides.
+fn unknown_overrides() -> Finding {
+    let text = "no metadata log of KRaft that can be read lies here (a broker of ZooKeeper's has none): overrides of topics are \
+                not known, and every verdict is by the broker's own limits";
+    Finding::new(FindingCode::TopicConfigUnknown, Severity::Warning, text).next(
+        "Save what kafka-topics.sh --describe or kafka-configs.sh --describe prints, and name it: --topic-config FILE.",
+    )
+}
+
+/// What was read for retention.
+#[derive(Debug, Clone)]
+pub struct HostLogs {
+    /// The logs.
+    pub host: HostRetention,
+    /// What was seen, of a log dir or of the host.
+    pub findings: Vec<(Option<PathBuf>, Finding)>,
+    /// When a broker last wrote in these dirs.
+    pub newest_write: Option<Timestamp>,
+    /// Where the topics' settings are from.
+    pub settings_source: String,
+}
+
+/// Reads the logs of a broker for retention. The metadata log is read beside a living broker too: it is small, and without
+/// it no verdict can be given.
+///
+/// # Errors
+///
+/// A file of topic overrides that cannot be used; nobody wants the result any more.
+pub fn read_host_logs(
+    context: &Context,
+    look: &Look,
+    selection: Option<BTreeSet<TopicPartition>>,
+    is_wanted: &(dyn Fn() -> bool + Sync),
+) -> Result<HostLogs, CliError> {
+    let topics = topic_settings(&context.settings, &look.candidate, &look.log_dirs, true)?;
+    let configured = look.candidate.broker.node_id.as_ref().map(|id| id.value);
+    let broker_id = configured.or(look.identity.node_id);
+    let config = Arc::new(EffectiveConfig::new(
+        &look.candidate,
+        &topics,
+        broker_id,
+        look.version.version,
+    ));
+    let asked = Arc::clone(&config);
+    let compacted = Arc::clone(&config);
+    let spec = RetentionSpec {
+        log_dirs: look.log_dirs.clone(),
+        selection,
+        beside: match look.presence {
+            Presence::Down => Beside::Nobody,
+            Presence::Running { .. } | Presence::Unknown { .. } => Beside::LiveBroker {
+                bytes_per_second: Some(context.settings.live_read_rate.value),
+            },
+        },
+        is_sole_in_sync: Arc::new(move |partition| asked.is_sole_in_sync(partition)),
+        is_compacted: Arc::new(move |partition| {
+            compacted
+                .of(&partition.topic)
+                .0
+                .cleanup_policy
+                .value
+                .compacts()
+        }),
+        threads: context
+            .settings
+            .threads
+            .as_ref()
+            .map(|threads| threads.value),
+    };
+    let reading = read_retention(&RealStorage, &spec, is_wanted)?;
+    let broker = config.broker_rules();
+    let mut by_topic: BTreeMap<String, Arc<crate::cluster::LogConfig>> = BTreeMap::new();
+    let logs: Vec<RetainedLog> =
+        reading
+            .logs
+            .into_iter()
+            .map(|facts| {
+                let topic = &facts.topic_partition.topic;
+                let of_topic = by_topic
+                    .entry(topic.clone())
+                    .or_insert_with(|| Arc::new(config.of(topic).0));
+                let in_image = topics
+                    .image
+                    .as_ref()
+                    .and_then(|image| image.partition(&facts.topic_partition));
+                RetainedLog {
+                    config: Arc::clone(of_topic),
+                    limits: RetentionLimits::of(topic, of_topic, broker),
+                    leads: in_image
+                        .zip(broker_id)
+                        .map(|(partition, id)| partition.leader == Some(id)),
+                    placement: topics.image.as_ref().zip(in_image).and_then(
+                        |(image, partition)| {
+                            Some(Placement {
+                                partitions: image.topic(topic)?.partitions.len() as u64,
+                                replicas: partition.replicas.len() as u64,
+                            })
+                        },
+                    ),
+                    facts,
+                }
+            })
+            .collect();
+    let is_blind = topics.image.is_none() && context.settings.topic_config.is_none();
+    let mut findings: Vec<(Option<PathBuf>, Finding)> = topics
+        .findings
+        .into_iter()
+        .filter(|_| !is_blind)
+        .chain(is_blind.then(unknown_overrides))
+        .chain(config.findings(by_topic.keys().map(String::as_str)))
+        .map(|finding| (None, finding))
+        .collect();
+    findings.extend(
+        reading
+            .findings
+            .into_iter()
+            .map(|(dir, finding)| (Some(dir), finding)),
+    );
+    Ok(HostLogs {
+        host: HostRetention {
+            logs,
+            broker,
+            now: context.now,
+        },
+        findings,
+        newest_write: reading.newest_write,
+        settings_source: topics.source,
+    })
+}
