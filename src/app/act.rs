@@ -1,10 +1,14 @@
 //! The acts: what may be done with the selected thing, and why it is refused now.
 
-use crate::plan::{OnLoss, TruncationTarget, Verdict};
+use std::path::PathBuf;
 
+use crate::plan::{LiveWish, OnLoss, TruncationTarget, Verdict};
+
+use super::action::PaneId;
 use super::confirm::class_word;
-use super::effect::Scope;
+use super::effect::{CleanupAsk, Scope};
 use super::facts::Presence;
+use super::live_act;
 use super::state::{LogId, LogRow, State};
 
 /// What an act concerns.
@@ -25,6 +29,12 @@ pub enum Target {
 pub enum Act {
     /// Reads all batches and says what a boot would do.
     Scan,
+    /// Reads every segment in full, below the recovery point too, and looks for what is wrong.
+    Verify(Target),
+    /// Looks what stands in the way of a boot.
+    Preflight,
+    /// Opens the plan that mends what a boot would stumble over.
+    Mend,
     /// Opens the plan of a recovery.
     Recover(Target),
     /// Opens the plan that decides one ASK.
@@ -35,6 +45,18 @@ pub enum Act {
     AskTruncate(LogId),
     /// Opens the plan that truncates a log.
     Truncate(LogId, TruncationTarget),
+    /// Asks how much is to become free on the selected volume.
+    AskFree,
+    /// Opens the plan of a cleanup.
+    CleanUp(CleanupAsk),
+    /// Lists the plans that were carried out, to take one back.
+    ListKept,
+    /// Opens the plan that takes the plan with these leading digits back.
+    Undo(String),
+    /// Asks the living cluster for a plan.
+    Live(LiveWish),
+    /// Opens the command line with the begin of a wish of it.
+    AskLive(String),
     /// Shows the newest plan.
     ShowPlan,
     /// Stops what runs: a job after its step, a scan at once.
@@ -64,10 +86,28 @@ pub struct ActItem {
 
 /// Returns the acts for the selected log, in the order of the menu: what only looks comes first.
 pub fn menu(state: &State) -> Vec<ActItem> {
+    if state.view.pane == PaneId::Volumes {
+        return volumes_menu(state);
+    }
+    let mut items = match state.view.pane {
+        PaneId::Replicas | PaneId::Segments => live_act::items(state),
+        _ => Vec::new(),
+    };
+    if state.view.pane != PaneId::Replicas {
+        items.extend(of_logs(state));
+    }
+    items.extend(common(state));
+    items
+}
+
+/// Returns the acts on the log that is selected among those of the log dirs, and on all of them.
+fn of_logs(state: &State) -> Vec<ActItem> {
     let world = state.shown();
     let selected = state.selected_log();
     let mut items = vec![
         item(state, 's', Act::Scan),
+        item(state, 'v', Act::Verify(Target::All)),
+        item(state, 'i', Act::Preflight),
         item(state, 'a', Act::Recover(Target::All)),
     ];
     if let Some(row) = selected {
@@ -79,20 +119,55 @@ pub fn menu(state: &State) -> Vec<ActItem> {
     if !state.view.table.marks.is_empty() {
         items.push(item(state, 'm', Act::Recover(Target::Marked)));
     }
-    if let Some(row) = selected.filter(|row| row.open_ask().is_some()) {
-        items.push(item(state, 'l', Act::Leave(row.id)));
+    let set_aside = |row: &LogRow| item(state, 'b', Act::Decide(row.id, OnLoss::SetAside));
+    if let Some(row) = selected
+        && let Some(ask) = row.open_ask()
+    {
+        // Nothing is lost where another replica is in sync.
+        let is_first = ask.no_set_aside.is_none();
+        items.extend(is_first.then(|| set_aside(row)));
         items.push(item(state, 'c', Act::Decide(row.id, OnLoss::CutHere)));
         items.push(item(state, 'e', Act::Decide(row.id, OnLoss::Leave)));
         items.push(item(state, 'f', Act::Decide(row.id, OnLoss::LikeKafka)));
+        items.extend((!is_first).then(|| set_aside(row)));
+        items.push(item(state, 'l', Act::Leave(row.id)));
+    }
+    if let Some(row) = selected
+        && matches!(row.verdict, Some(Verdict::Refused { .. }))
+    {
+        items.push(set_aside(row));
     }
     if let Some(row) = selected {
         items.push(item(state, 'n', Act::AskTruncate(row.id)));
     }
-    items.push(item(state, 'p', Act::ShowPlan));
-    items.push(item(state, 't', Act::Stop));
-    let armed = state.session.is_armed();
-    items.push(item(state, 'w', if armed { Act::Disarm } else { Act::Arm }));
     items
+}
+
+/// Returns the acts that free space.
+fn volumes_menu(state: &State) -> Vec<ActItem> {
+    let mut items = vec![
+        item(state, 'f', Act::AskFree),
+        item(state, 'l', Act::CleanUp(CleanupAsk::Leftovers)),
+        item(
+            state,
+            'r',
+            Act::CleanUp(CleanupAsk::PastRetention(Vec::new())),
+        ),
+        item(state, 'y', Act::CleanUp(CleanupAsk::Strays)),
+    ];
+    items.extend(common(state));
+    items
+}
+
+/// Returns the acts that every pane has.
+fn common(state: &State) -> [ActItem; 4] {
+    let armed = state.session.is_armed();
+    [
+        item(state, 'u', Act::ListKept),
+        item(state, 'p', Act::ShowPlan),
+        item(state, 't', Act::Stop),
+        item(state, 'w', if armed { Act::Disarm } else { Act::Arm }),
+    ]
 }
 
 fn item(state: &State, letter: char, act: Act) -> ActItem {
@@ -115,6 +190,10 @@ fn describe(state: &State, act: &Act) -> String {
     };
     match act {
         Act::Scan => "scan: read the batches, change nothing".to_owned(),
+        Act::Verify(Target::Log(id)) => format!("verify {}: read all of it", name(id)),
+        Act::Verify(_) => "verify: read every segment in full, change nothing".to_owned(),
+        Act::Preflight => "preflight: what stands in the way of a boot".to_owned(),
+        Act::Mend => "mend what a boot stumbles over: shows the plan".to_owned(),
         Act::Recover(Target::All) => "recover all log dirs: shows the plan".to_owned(),
         Act::Recover(Target::Dir(dir)) => {
             let label = world.logs.dirs.get(*dir).map_or("?", |dir| &dir.label);
@@ -132,11 +211,29 @@ fn describe(state: &State, act: &Act) -> String {
         Act::Decide(id, OnLoss::Leave) => {
             format!("keep all of {}, unread by a boot", name(id))
         }
+        Act::Decide(id, OnLoss::SetAside) => {
+            format!("set {} aside whole: fetched again", name(id))
+        }
         Act::Decide(id, _) => format!("take Kafka's way with {}: shows the plan", name(id)),
         Act::Leave(id) => format!("leave {} undecided", name(id)),
         Act::AskTruncate(id) | Act::Truncate(id, _) => {
             format!("end {} at an offset or epoch: truncate", name(id))
         }
+        Act::AskFree => "free space: what can go, the safest first".to_owned(),
+        Act::CleanUp(ask) => {
+            let what = match ask {
+                CleanupAsk::Leftovers => "leftovers",
+                CleanupAsk::Strays => "proved strays",
+                CleanupAsk::PastRetention(_) => "what is past retention",
+                CleanupAsk::Free(_) | CleanupAsk::Marked(_) => "what is marked",
+            };
+            let on = selected_volume(state);
+            let on = on.map(|dir| format!(" on {}", super::volume_words::label(world, &dir)));
+            format!("delete {what}{}: shows the plan", on.unwrap_or_default())
+        }
+        Act::ListKept | Act::Undo(_) => "undo: take back what a plan did".to_owned(),
+        Act::Live(wish) => wish.words(),
+        Act::AskLive(line) => line.clone(),
         Act::ShowPlan => "show the plan".to_owned(),
         Act::Stop => match &world.work {
             Some(work) if work.is_apply() => "stop the job after this step".to_owned(),
@@ -151,7 +248,13 @@ fn describe(state: &State, act: &Act) -> String {
 
 fn class(state: &State, act: &Act) -> &'static str {
     match act {
-        Act::Decide(..) | Act::AskTruncate(_) | Act::Truncate(..) => "class C",
+        Act::Decide(..)
+        | Act::AskTruncate(_)
+        | Act::Truncate(..)
+        | Act::CleanUp(CleanupAsk::Strays) => "class C",
+        Act::CleanUp(CleanupAsk::Leftovers) => "class A",
+        Act::CleanUp(CleanupAsk::PastRetention(_)) => "class B",
+        Act::AskFree | Act::CleanUp(_) => "class by plan",
         Act::Recover(_) | Act::ShowPlan => match &state.world.plan {
             Some(shown) => class_word(shown.plan.class()),
             None => "class by plan",
@@ -165,30 +268,44 @@ pub fn refusal(state: &State, act: &Act) -> Option<String> {
     let world = &state.world;
     let running = world.work.as_ref().filter(|work| work.runs());
     match act {
-        Act::Scan | Act::Recover(_) | Act::Decide(..) | Act::AskTruncate(_) | Act::Truncate(..)
-            if world.broker.is_none() =>
+        Act::Scan
+        | Act::Verify(_)
+        | Act::Preflight
+        | Act::Mend
+        | Act::Recover(_)
+        | Act::Decide(..)
+        | Act::AskTruncate(_)
+        | Act::Truncate(..)
+        | Act::ListKept
+        | Act::AskFree
+        | Act::CleanUp(_)
+        | Act::Undo(_)
+            if world.broker.is_none() || running.is_some() =>
         {
-            Some("no broker is open".to_owned())
+            let why = match running {
+                _ if world.broker.is_none() => "no broker is open",
+                Some(work) if work.is_apply() => "a job runs",
+                _ => "a scan runs; it ends in a plan",
+            };
+            Some(why.to_owned())
         }
-        Act::Scan | Act::Recover(_) | Act::Decide(..) | Act::AskTruncate(_) | Act::Truncate(..)
-            if running.is_some() =>
-        {
-            Some(
-                if running.is_some_and(super::state::Work::is_apply) {
-                    "a job runs"
-                } else {
-                    "a scan runs; it ends in a plan"
-                }
-                .to_owned(),
-            )
-        }
-        Act::Recover(_) | Act::Decide(..) | Act::AskTruncate(_) | Act::Truncate(..) => {
+        Act::Mend
+        | Act::Recover(_)
+        | Act::Decide(..)
+        | Act::AskTruncate(_)
+        | Act::Truncate(..)
+        | Act::Undo(_) => {
             let refused = world.presence().and_then(Presence::refuses);
             refused.or_else(|| match act {
                 Act::Recover(Target::Log(id)) => world.logs.row(*id).and_then(cannot_recover),
+                Act::Decide(id, OnLoss::SetAside) => {
+                    let ask = world.logs.row(*id).and_then(LogRow::open_ask);
+                    ask.and_then(|ask| ask.no_set_aside.clone())
+                }
                 _ => None,
             })
         }
+        Act::Live(_) | Act::AskLive(_) => live_act::refusal(state, act),
         Act::ShowPlan => world
             .plan
             .is_none()
@@ -203,13 +320,32 @@ pub fn refusal(state: &State, act: &Act) -> Option<String> {
     }
 }
 
+/// Returns the log dir that the volumes pane has selected, if it is in front.
+pub fn selected_volume(state: &State) -> Option<PathBuf> {
+    let facts = state.world.volumes.as_ref();
+    let facts = facts.filter(|_| state.view.pane == PaneId::Volumes)?;
+    let row = state.view.volumes.dir(&facts.report)?;
+    Some(row.facts.dir.clone())
+}
+
+/// Returns why nothing can be freed now; a plan of it is made beside a living broker too.
+pub fn cleanup_refusal(state: &State) -> Option<String> {
+    refusal(state, &Act::AskFree)
+}
+
 fn cannot_recover(row: &LogRow) -> Option<String> {
     match row.verdict.as_ref()? {
         Verdict::Refused { cause } => Some(format!("Kafka would not load it: {cause}")),
         Verdict::Unreadable { cause } => Some(cause.clone()),
         Verdict::Skipped { why } => Some(why.clone()),
         Verdict::Ask(_) => Some("decide first: Kafka's way costs good records".to_owned()),
-        Verdict::Nothing | Verdict::Recover | Verdict::TakeBack | Verdict::Truncate(_) => None,
+        Verdict::Nothing
+        | Verdict::Recover
+        | Verdict::Mend
+        | Verdict::TakeBack
+        | Verdict::Truncate(_)
+        | Verdict::Delete(_)
+        | Verdict::Move(_) => None,
     }
 }
 

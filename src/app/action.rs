@@ -1,9 +1,11 @@
 //! What a person wants, whichever key or command said it.
 
+use std::path::PathBuf;
+
 use tui_input::InputRequest;
 
 use super::act::Act;
-use super::state::{Direction, LogColumn};
+use super::state::{Direction, LogColumn, MapScale, MirrorSort, ReplicaColumn, VolumeColumn};
 use crate::plan::HandOver;
 
 /// A pane; its number is its key for good, so that fingers may learn it.
@@ -14,19 +16,39 @@ pub enum PaneId {
     Overview,
     /// Log dirs, logs and findings.
     Recovery,
+    /// Segments and what retention does with them.
+    Segments,
+    /// The volumes of the log dirs and what fills them.
+    Volumes,
+    /// Who is behind in the living cluster.
+    Replicas,
+    /// MirrorMaker 2.
+    Mirror,
     /// krescue's own events.
     Log,
 }
 
 impl PaneId {
     /// The panes that exist, in their order.
-    pub const ALL: [Self; 3] = [Self::Overview, Self::Recovery, Self::Log];
+    pub const ALL: [Self; 7] = [
+        Self::Overview,
+        Self::Recovery,
+        Self::Segments,
+        Self::Volumes,
+        Self::Replicas,
+        Self::Mirror,
+        Self::Log,
+    ];
 
     /// Returns the digit that shows the pane.
     pub fn digit(self) -> char {
         match self {
             Self::Overview => '1',
             Self::Recovery => '2',
+            Self::Segments => '3',
+            Self::Volumes => '4',
+            Self::Replicas => '5',
+            Self::Mirror => '6',
             Self::Log => '7',
         }
     }
@@ -36,6 +58,10 @@ impl PaneId {
         match self {
             Self::Overview => "overview",
             Self::Recovery => "recovery",
+            Self::Segments => "segments",
+            Self::Volumes => "volumes",
+            Self::Replicas => "replicas",
+            Self::Mirror => "mirror",
             Self::Log => "log",
         }
     }
@@ -84,10 +110,39 @@ pub enum Action {
         /// Which way.
         direction: Direction,
     },
+    /// Sorts the replicas by a column.
+    SortReplicas {
+        /// Which.
+        column: ReplicaColumn,
+        /// Which way.
+        direction: Direction,
+    },
+    /// Sorts the volumes, or what fills one, by a column.
+    SortVolumes {
+        /// Which.
+        column: VolumeColumn,
+        /// Which way.
+        direction: Direction,
+    },
+    /// Asks what can go to free space: so many bytes, and on which log dir; what is not said is asked for.
+    FreeSpace {
+        /// Bytes that are to become free.
+        target: Option<u64>,
+        /// The log dir whose volume is meant; the selected one where none is named.
+        dir: Option<PathBuf>,
+    },
+    /// Sorts the page of the mirror pane.
+    SortMirror(MirrorSort),
+    /// Shows other replicas: the cluster's, this host's as a follower, as a leader.
+    NextScope,
     /// Turns the order.
     TurnOrder,
     /// Sets the filter.
     SetFilter(String),
+    /// Draws the map of a log by another scale.
+    SetScale(MapScale),
+    /// Opens the limits that are tried.
+    OpenWhatIf,
     /// Opens the filter's line.
     OpenFilter,
     /// Opens the command line.
@@ -100,10 +155,14 @@ pub enum Action {
     OpenLines,
     /// Lists the log dirs anew.
     Refresh,
+    /// Shows where the groups of a flow go on if its source is gone.
+    Failover,
     /// Freezes the screen, or lets it go on.
     Freeze,
     /// Saves the screen as text.
     SaveScreen,
+    /// Begins a recording of what is seen, in this file or a new one of the state dir, or ends the one that runs.
+    Record(Option<PathBuf>),
     /// Asks to end the program.
     Quit,
     /// Changes the open line.

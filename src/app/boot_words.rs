@@ -1,6 +1,10 @@
 //! What goes wrong in a boot, in words: a code for programs, a sentence, and what to do next.
 
-use crate::observe::server_log::{BootEnd, BootEvent, BootTrouble};
+use jiff::tz::TimeZone;
+
+use crate::observe::server_log::{BootEnd, BootEvent, BootPhase, BootTrouble};
+use crate::observe::{BootReport, BootSource, CatchUp, FirstPass, KernelKill, Span};
+use crate::terms::Timestamp;
 
 use super::text;
 
@@ -90,7 +94,8 @@ impl Told {
                 "stray",
                 format!("{from} belongs to no partition of this broker and is now {to}"),
                 "before it is deleted: check that the metadata log is the right one",
-            ),
+            )
+            .in_dir(from),
             BootEvent::DirOffline { dir } => {
                 let what = format!("the broker gave up {dir} and serves none of its logs");
                 told("dir_offline", what, REPAIR).at(dir, "")
@@ -120,6 +125,14 @@ impl Told {
         }
     }
 
+    /// Names the log dir and the partition dir of a path.
+    fn in_dir(self, path: &str) -> Self {
+        match path.rsplit_once('/') {
+            Some((dir, log)) => self.at(dir, log),
+            None => self,
+        }
+    }
+
     fn at(mut self, dir: &str, log: &str) -> Self {
         let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
         self.dir = some(dir);
@@ -141,4 +154,199 @@ pub fn ended(end: &BootEnd) -> String {
                 .to_owned()
         }
     }
+}
+
+/// Returns how a boot ended, with what the kernel said of it.
+pub fn ended_by(end: &BootEnd, kernel: Option<&KernelKill>) -> String {
+    match kernel {
+        Some(kill) => {
+            let limit = if kill.by_cgroup {
+                "its cgroup's memory limit was met: raise it, or lower the heap (KAFKA_HEAP_OPTS)"
+            } else {
+                "the host's memory was full: free some, or lower the heap (KAFKA_HEAP_OPTS)"
+            };
+            format!(
+                "the kernel killed process {} for memory, {limit}; what it had recovered begins anew",
+                kill.pid
+            )
+        }
+        None => ended(end),
+    }
+}
+
+/// Returns how far a broker has caught up, with the age of what says so.
+pub fn catch_up(seen: &CatchUp, now: Timestamp) -> String {
+    let state = match seen.fenced {
+        Some(true) => "fenced: no client is let in",
+        Some(false) => "registered",
+        None => "not registered yet",
+    };
+    let partitions = text::plural(seen.partitions, "partition", "partitions");
+    let first = seen
+        .first
+        .as_ref()
+        .map_or_else(String::new, |first| format!(" ({first} …)"));
+    let sync = match seen.not_in_sync {
+        _ if seen.fenced.is_none() => format!("{partitions}, in sync ?"),
+        0 => format!("all {partitions} in sync"),
+        behind => format!(
+            "{} of {partitions} not in sync yet{first}",
+            text::count(behind)
+        ),
+    };
+    let age = seen
+        .as_of
+        .map_or_else(|| "?".to_owned(), |at| text::age(at, now));
+    format!("{state}, {sync} (metadata log, {age})")
+}
+
+/// Returns what the first retention pass of a boot deletes; `None` where it deletes nothing.
+pub fn first_pass(pass: &FirstPass) -> Option<String> {
+    if pass.segments == 0 {
+        return None;
+    }
+    let named = pass.topics.iter().take(3);
+    let mut named: Vec<String> = named
+        .map(|(topic, bytes)| format!("{topic} {}", text::bytes(*bytes)))
+        .collect();
+    if let Some(more) = pass.topics.len().checked_sub(3).filter(|more| *more > 0) {
+        named.push(text::plural(more as u64, "topic more", "topics more"));
+    }
+    Some(format!(
+        "30 s after the logs are loaded, retention deletes {}, {}: {}",
+        text::plural(pass.segments, "segment", "segments"),
+        text::bytes(pass.bytes),
+        named.join(", ")
+    ))
+}
+
+/// Returns the name of a phase.
+pub fn phase(phase: BootPhase) -> &'static str {
+    match phase {
+        BootPhase::Starting => "starting",
+        BootPhase::Loading => "loading",
+        BootPhase::CatchingUp => "catching up",
+        BootPhase::Opening => "opening",
+        BootPhase::Ended => "ended",
+    }
+}
+
+/// Returns how far a boot is, as one line: logs, bytes, rate, end with its spread, the slowest log dir, what is worked on.
+pub fn sentence(look: &BootReport, zone: &TimeZone) -> String {
+    let mut parts = vec![phase(look.phase).to_owned()];
+    let (done, all) = look.logs();
+    if all > 0 {
+        parts.push(format!("{done} of {}", text::plural(all, "log", "logs")));
+    }
+    let reads = look.progress.filter(|progress| progress.bytes_total > 0);
+    if let Some(progress) = reads {
+        let (done, total) = (progress.bytes_done, progress.bytes_total);
+        let share = text::percent(done, total).unwrap_or(0);
+        parts.push(format!("{} {share} %", text::bytes_of(done, total)));
+        if let (Some(per_second), BootPhase::Loading) = (progress.bytes_per_s, look.phase) {
+            parts.push(text::rate(per_second));
+        }
+        if let (Some(left), BootPhase::Loading) = (progress.left, look.phase) {
+            parts.push(end(left, look.at, zone));
+        }
+    }
+    if let (Some(dir), BootPhase::Loading) = (look.slowest(), look.phase) {
+        parts.push(format!("{} is the slowest", dir.path));
+    }
+    if let Some(work) = look.works.first() {
+        let more = match look.works.len() {
+            1 => String::new(),
+            all => format!(" and {} more", all - 1),
+        };
+        parts.push(format!(
+            "{} at segment {}{more}",
+            work.name, work.base_offset
+        ));
+    }
+    parts.extend(look.catch_up.as_ref().map(|seen| catch_up(seen, look.at)));
+    if look.refused > 0 && look.phase < BootPhase::CatchingUp && look.works.is_empty() {
+        parts.push("the old session has not expired yet, which is normal".to_owned());
+    }
+    parts.join(" · ")
+}
+
+/// Returns how far a boot is, what an operator asks first first: the end.
+pub fn situation(look: &BootReport, zone: &TimeZone) -> String {
+    let unclean = look.dirs.iter().any(|dir| dir.unclean == Some(true));
+    let after = if unclean {
+        " after an unclean stop"
+    } else {
+        ""
+    };
+    let (done, all) = look.logs();
+    let logs = match all {
+        0 => "logs ?".to_owned(),
+        all => format!("{done} of {}", text::plural(all, "log", "logs")),
+    };
+    if look.phase != BootPhase::Loading {
+        let caught = look.catch_up.as_ref().map(|seen| catch_up(seen, look.at));
+        let parts = [Some(phase(look.phase).to_owned()), Some(logs), caught];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        return format!("the broker boots{after}: {}", parts.join(" · "));
+    }
+    let mut parts = Vec::new();
+    let progress = look.progress.filter(|progress| progress.bytes_total > 0);
+    let share = progress.and_then(|done| text::percent(done.bytes_done, done.bytes_total));
+    parts.push(match share {
+        Some(share) => format!("boots{after}: {share} %"),
+        None => format!("boots{after}"),
+    });
+    parts.push(match progress.and_then(|progress| progress.left) {
+        Some(left) => end(left, look.at, zone),
+        None => "end ?".to_owned(),
+    });
+    if let Some(progress) = progress {
+        parts.push(text::bytes_of(progress.bytes_done, progress.bytes_total));
+        parts.extend(progress.bytes_per_s.map(text::rate));
+    }
+    parts.push(logs);
+    parts.extend(
+        look.slowest()
+            .map(|dir| format!("{} is the slowest", dir.path)),
+    );
+    parts.join(" · ")
+}
+
+/// Returns when something ends, and between which times it may: `~18 min (15 to 24), until 14:20:31`.
+pub fn end(left: Span, at: Timestamp, zone: &TimeZone) -> String {
+    let until = Timestamp(at.0.saturating_add(left.likely_ms));
+    format!("~{}, until {}", spread(left), text::clock(until, zone))
+}
+
+/// Returns how long something takes, and between what it may: `18 min (15 min to 24 min)`.
+pub fn spread(left: Span) -> String {
+    let of = |ms: i64| text::duration(u64::try_from(ms).unwrap_or(0).div_ceil(1000));
+    let (least, likely, most) = (of(left.least_ms), of(left.likely_ms), of(left.most_ms));
+    if least == most {
+        return likely;
+    }
+    format!("{likely} ({least} to {most})")
+}
+
+/// Returns where a report's numbers come from and how old they are: `threads (bytes) now, log (logs) 3 s ago`.
+pub fn sources(look: &BootReport, now: Timestamp) -> String {
+    let gives = |source: BootSource| {
+        let logs = look.dirs.iter().any(|dir| dir.logs_by == Some(source));
+        match (look.bytes_by == Some(source), logs) {
+            (true, true) => " (bytes, logs)",
+            (true, false) => " (bytes)",
+            (false, true) => " (logs)",
+            (false, false) => "",
+        }
+    };
+    let told = look.sources.iter().map(|source| {
+        let name = format!("{}{}", source.source.name(), gives(source.source));
+        match (&source.trouble, source.at) {
+            (Some(why), None) => format!("{name} ? {why}"),
+            (None, None) => format!("{name} ?"),
+            (None, Some(at)) => format!("{name} {}", text::age(at, now)),
+            (Some(why), Some(at)) => format!("{name} {}: {why}", text::age(at, now)),
+        }
+    });
+    told.collect::<Vec<_>>().join(", ")
 }

@@ -19,6 +19,10 @@ pub struct PlanSummary {
     pub written_files: u64,
     /// Bytes that go to the quarantine.
     pub quarantine_bytes: u64,
+    /// Bytes that deletions free on their volumes.
+    pub freed_bytes: u64,
+    /// Bytes of logs that go to another log dir.
+    pub moved_bytes: u64,
     /// Logs that need nothing.
     pub unchanged: u64,
     /// Undecided ASKs.
@@ -66,9 +70,21 @@ impl PlanSummary {
                         .zip(cut.lost_records)
                         .map(|(a, b)| a.saturating_add(b));
                 }
+                Verdict::Delete(deletion) => {
+                    sum.freed_bytes += deletion.freed;
+                    sum.lost_bytes += deletion.lost_bytes;
+                    sum.lost_records = sum
+                        .lost_records
+                        .zip(deletion.lost_offsets)
+                        .map(|(a, b)| a.saturating_add(b));
+                }
+                Verdict::Move(relocation) => {
+                    sum.freed_bytes += relocation.freed;
+                    sum.moved_bytes += relocation.bytes;
+                }
                 Verdict::Refused { .. } => sum.refused += 1,
                 Verdict::Unreadable { .. } => sum.unreadable += 1,
-                Verdict::Recover | Verdict::TakeBack | Verdict::Skipped { .. } => {}
+                Verdict::Recover | Verdict::Mend | Verdict::TakeBack | Verdict::Skipped { .. } => {}
             }
             if log.verdict.is_applied() && !log.steps.is_empty() {
                 sum.add_steps(log);
@@ -81,7 +97,9 @@ impl PlanSummary {
         self.changed += 1;
         let mut cut = false;
         for step in &log.steps {
-            let is_log = super::state::is_log(&step.file);
+            // What a move removes was copied.
+            let is_move = matches!(log.verdict, Verdict::Move(_));
+            let is_log = super::state::is_log(&step.file) && !is_move;
             if step.quarantine == crate::plan::Quarantine::Keep {
                 self.quarantine_bytes += step.removed_bytes();
             }
@@ -126,8 +144,9 @@ impl Phrase {
             None | Some(Class::A) => Self::Yes,
             Some(Class::B) => Self::Exactly(changed_logs(plan)),
             Some(Class::C) => {
-                let lost = PlanSummary::of(plan).lost_bytes;
-                Self::Exactly(format!("{host} {}", text::bytes(lost)))
+                let sum = PlanSummary::of(plan);
+                let bytes = sum.lost_bytes.saturating_add(sum.moved_bytes);
+                Self::Exactly(format!("{host} {}", text::bytes(bytes)))
             }
         }
     }

@@ -4,13 +4,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::engine::{JobEvent, Progress};
-use crate::plan::RecoveryPlan;
+use crate::observe::BootReport;
+use crate::plan::volumes::FileUsage;
+use crate::plan::{LivePlan, RecoveryPlan};
 use crate::terms::{Position, Timestamp};
 
 use super::action::Action;
 use super::effect::PlanRequest;
-use super::facts::{BrokerChoice, BrokerFacts, LogDirFacts};
-use super::state::{LogId, WorkKind};
+use super::facts::{BrokerChoice, BrokerFacts, KeptFacts, LogDirFacts};
+use super::state::{
+    ClusterFacts, FreeOffer, KeptChange, LogId, MirrorRead, RetentionFacts, VolumesFacts, WorkKind,
+};
 
 /// How bad a line is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,6 +57,17 @@ pub struct Field {
     pub wrong: Option<String>,
 }
 
+/// What a verify came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Verified {
+    /// Logs that were read.
+    pub logs: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Logs in which something beyond routine was found.
+    pub bad: u64,
+}
+
 /// Something that happened outside of the state.
 #[derive(Debug, Clone)]
 pub enum Event {
@@ -75,6 +90,21 @@ pub enum Event {
     Listed(Vec<LogDirFacts>),
     /// They could not be.
     ListFailed(String),
+    /// Logs were read for retention, or could not be.
+    Retention(Result<Arc<RetentionFacts>, String>),
+    /// The volumes were looked at so far, or could not be; the last time it is whole.
+    Volumes(Result<Arc<VolumesFacts>, String>),
+    /// The files of a dir were listed, or could not be.
+    Files {
+        /// Its log dir.
+        dir: PathBuf,
+        /// Its name.
+        name: String,
+        /// The files.
+        files: Result<Vec<FileUsage>, String>,
+    },
+    /// It was looked what can go to free space.
+    FreeOffer(Result<Arc<FreeOffer>, String>),
     /// A job was found that runs already; its events follow from the first one on.
     JobFound {
         /// Which.
@@ -115,12 +145,18 @@ pub enum Event {
         /// When.
         at: Timestamp,
     },
+    /// All segments that were asked for were read; what was found was told log by log.
+    Verified(Verified),
+    /// What stands in the way of a boot was looked up and listed: so much ends it or destroys data, loses data, and warns.
+    Preflight([u64; 3]),
     /// No plan could be made.
     PlanFailed(String),
     /// The reading was ended as asked.
     PlanCancelled,
     /// A job could not be started.
     ApplyFailed(String),
+    /// The broker's boot was looked at.
+    Boot(Box<BootReport>),
     /// Bytes were read.
     Bytes {
         /// Whose.
@@ -128,6 +164,39 @@ pub enum Event {
         /// What was read.
         view: BytesView,
     },
+    /// The plans that were carried out from this state dir, the newest first.
+    Kept(Vec<KeptFacts>),
+    /// The living cluster was looked at.
+    Cluster(Box<ClusterFacts>),
+    /// It could not be.
+    ClusterLost {
+        /// Why.
+        cause: String,
+        /// When.
+        at: Timestamp,
+    },
+    /// A plan for the living cluster was made.
+    LivePlanned {
+        /// The plan.
+        plan: Arc<LivePlan>,
+        /// Its hash.
+        hash: String,
+        /// Kafka's own line that does the same.
+        line: String,
+    },
+    /// None could be made.
+    LivePlanFailed(String),
+    /// A plan was carried out on the living cluster, or not.
+    LiveEnded {
+        /// The plan's hash.
+        hash: String,
+        /// What came of it, a sentence each, or why nothing did.
+        result: Result<Vec<String>, String>,
+    },
+    /// The changes of the living cluster that wait for their old values.
+    InForce(Vec<KeptChange>),
+    /// What is known of MirrorMaker 2 was read.
+    Mirror(MirrorRead),
     /// Something is to be told.
     Notice {
         /// How bad.

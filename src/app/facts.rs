@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
+
 use crate::log::Finding;
 use crate::plan::StopState;
 use crate::terms::{KafkaVersion, Timestamp};
@@ -18,7 +20,8 @@ pub struct BrokerChoice {
 }
 
 /// Whether the broker of these log dirs runs.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Presence {
     /// Nobody knows.
     Unknown {
@@ -49,7 +52,7 @@ impl Presence {
 }
 
 /// Which process supervisor would start the broker, and how it is held off.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Supervisor {
     /// The unit's name.
     pub name: String,
@@ -60,7 +63,7 @@ pub struct Supervisor {
 }
 
 /// The broker whose log dirs these are; what is unknown is `None`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BrokerFacts {
     /// `node.id` or `broker.id`.
     pub node_id: Option<i32>,
@@ -85,7 +88,7 @@ pub struct BrokerFacts {
 }
 
 /// One partition dir by names, sizes and checkpoints alone.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PartitionFacts {
     /// The dir's name.
     pub dir_name: String,
@@ -100,7 +103,7 @@ pub struct PartitionFacts {
 }
 
 /// One log dir by names, sizes and checkpoints alone.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogDirFacts {
     /// The log dir as the operator named it.
     pub path: PathBuf,
@@ -112,4 +115,21 @@ pub struct LogDirFacts {
     pub findings: Vec<Finding>,
     /// The partition dirs.
     pub partitions: Vec<PartitionFacts>,
+}
+
+/// A plan that was carried out, with what was kept of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptFacts {
+    /// Its hash.
+    pub plan: String,
+    /// When it was carried out.
+    pub at: Timestamp,
+    /// Who carried it out.
+    pub who: String,
+    /// The logs that it changed.
+    pub partitions: Vec<String>,
+    /// Bytes that were kept.
+    pub bytes: u64,
+    /// Why it cannot be taken back; `None` if it can.
+    pub why_not: Option<String>,
 }

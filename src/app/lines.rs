@@ -1,10 +1,13 @@
 //! The same as command lines: what the screen shows or would do, to be typed, mailed or scripted.
 
+use crate::plan::retention::WhatIfScope;
 use crate::plan::{HandOver, TruncationTarget};
 
+use super::action::PaneId;
 use super::effect::{PlanRequest, Scope};
 
-use super::state::{DetailItem, State};
+use super::free_words::command_words;
+use super::state::{DetailItem, MirrorPage, MirrorRow, ShownPlan, State};
 
 /// Returns the command lines that do what this screen shows.
 pub fn lines(state: &State) -> Vec<String> {
@@ -36,19 +39,29 @@ pub fn lines(state: &State) -> Vec<String> {
         ));
         let hand_over = hand_over_word(shown.request.hand_over);
         let hash = short_hash(&shown.hash);
-        let truncation = truncation_words(&shown.request);
-        let mut words = match &truncation {
-            Some(words) => words.iter().map(String::as_str).collect(),
-            None => vec!["recover", "--hand-over", hand_over],
+        let words = truncation_words(&shown.request)
+            .or_else(|| mend_words(&shown.request))
+            .or_else(|| cleanup_words(shown));
+        let mut words = match (&words, &shown.plan.undoes) {
+            (_, Some(undone)) => vec!["undo", short_hash(undone)],
+            (Some(words), None) => words.iter().map(String::as_str).collect(),
+            (None, None) => vec!["recover", "--hand-over", hand_over],
         };
         words.extend(["--apply", "--yes", hash]);
         lines.push(line(&words));
     }
+    if state.view.pane == PaneId::Segments {
+        lines.extend(segment_lines(state, &line));
+    }
+    if state.view.pane == PaneId::Mirror {
+        lines.extend(mirror_lines(state));
+    }
     if let Some(row) = state.selected_log() {
-        if row.open_ask().is_some() {
+        if let Some(ask) = row.open_ask() {
             lines.push("# the ways to decide the selected log".to_owned());
             let name = row.dir_name.as_str();
-            for way in ["cut-here", "leave", "like-kafka"] {
+            let first = ask.no_set_aside.is_none().then_some("set-aside");
+            for way in first.into_iter().chain(["cut-here", "leave", "like-kafka"]) {
                 let decision = format!("{name}={way}");
                 let words = ["recover", "--partition", name, "--decide", &decision];
                 lines.push(line(&words));
@@ -73,6 +86,83 @@ pub fn lines(state: &State) -> Vec<String> {
         lines.push(format!("krescue stop {}", quote(job)));
     }
     lines
+}
+
+/// Returns what the segments pane shows, and what sets the limits that are tried there.
+fn segment_lines(state: &State, line: &dyn Fn(&[&str]) -> String) -> Vec<String> {
+    let view = &state.view.segments;
+    let (wish, _) = view.what_if.wish();
+    let values = wish.to_string();
+    let mut words = vec!["segments"];
+    words.extend(view.open.as_ref().map(|(_, name)| name.as_str()));
+    if !values.is_empty() {
+        words.extend(["--what-if", &values]);
+    }
+    let mut lines = vec!["# the segments on screen".to_owned(), line(&words)];
+    let scope = state
+        .shown()
+        .retention
+        .as_ref()
+        .map(|facts| view.scope(facts));
+    let entity = match scope {
+        Some(WhatIfScope::Partition(partition)) => {
+            Some(format!("topics --entity-name {}", quote(&partition.topic)))
+        }
+        Some(WhatIfScope::Topic(topic)) => Some(format!("topics --entity-name {}", quote(&topic))),
+        _ => None,
+    };
+    if let (Some(entity), false) = (entity, values.is_empty()) {
+        lines.push("# the same limits on the living cluster, for the whole topic".to_owned());
+        lines.push(format!(
+            "kafka-configs.sh --bootstrap-server HOST:PORT --alter --entity-type {entity} --add-config {values}"
+        ));
+    }
+    lines
+}
+
+/// Returns what the mirror pane shows, and what writes the positions of the flow that is open.
+fn mirror_lines(state: &State) -> Vec<String> {
+    let Some(Ok(world)) = &state.shown().mirror else {
+        return vec![];
+    };
+    let line = |words: &[&str]| {
+        let words = ["krescue", "mirror"].iter().chain(words).copied();
+        let sources = world.words.iter().map(String::as_str);
+        let words: Vec<String> = words.chain(sources).map(quote).collect();
+        words.join(" ")
+    };
+    let mut lines = vec![
+        "# the mirror".to_owned(),
+        line(&["flows", "--partitions"]),
+        line(&["lint"]),
+    ];
+    let flow = match &state.view.mirror.page {
+        MirrorPage::Flows => match state.view.mirror.selected() {
+            Some(MirrorRow::Flow(name)) => Some(name.to_string()),
+            _ => None,
+        },
+        MirrorPage::Partitions(name) | MirrorPage::Groups(name, _) => Some(name.to_string()),
+    };
+    if let Some(flow) = flow {
+        lines.push("# where its groups go on, and files for kafka-consumer-groups.sh".to_owned());
+        lines.push(line(&["failover", &flow, "--csv", "positions"]));
+        lines.push(line(&["promote", &flow]));
+    }
+    lines
+}
+
+/// Returns the command that mends, if `request` asks for that.
+fn mend_words(request: &PlanRequest) -> Option<Vec<String>> {
+    let words = ["preflight", "--fix"].map(str::to_owned);
+    (request.scope == Scope::Mends).then(|| words.to_vec())
+}
+
+/// Returns the command that deletes what `shown` does, if it is a cleanup.
+fn cleanup_words(shown: &ShownPlan) -> Option<Vec<String>> {
+    match &shown.request.scope {
+        Scope::Cleanup(request) => Some(command_words(request, shown.sum.freed_bytes)),
+        _ => None,
+    }
 }
 
 /// Returns the command that truncates what `request` names, if it is a truncation.

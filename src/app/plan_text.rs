@@ -1,11 +1,14 @@
 //! A plan as the lines of its dialog: what changes first, what stays after it, what follows last.
 
 use crate::log::FindingCode;
-use crate::plan::{Class, HandOver, LogDirPlan, PartitionPlan, Verdict};
+use crate::plan::{
+    Class, HandOver, LogDirPlan, OnLoss, PartitionPlan, PlanAct, RecoveryPlan, Verdict,
+};
+use crate::terms::Timestamp;
 
 use super::confirm::PlanSummary;
 use super::effect::Scope;
-use super::lines::hand_over_word;
+use super::lines::{hand_over_word, short_hash};
 use super::state::{ShownPlan, State, is_log, shortens};
 use super::{text, words};
 
@@ -46,11 +49,19 @@ pub fn plan_lines(state: &State, shown: &ShownPlan) -> Vec<PlanLine> {
     let plan = &shown.plan;
     let sum = shown.sum;
     let mut lines = Vec::new();
-    changes(&mut lines, state, shown, &sum);
-    loses(&mut lines, plan.class(), &sum);
-    stays(&mut lines, state, shown);
-    copies(&mut lines, shown, &sum);
-    hands_over(&mut lines, state, shown);
+    if let Some(undone) = &plan.undoes {
+        takes_back(&mut lines, state, shown, undone);
+    } else {
+        if plan.act == PlanAct::CleanUp {
+            deletes(&mut lines, state, shown, &sum);
+        } else {
+            changes(&mut lines, state, shown, &sum);
+        }
+        loses(&mut lines, plan, &sum);
+        stays(&mut lines, state, shown);
+        copies(&mut lines, shown, &sum);
+        hands_over(&mut lines, state, shown);
+    }
     if let Some(supervisor) = state
         .world
         .broker
@@ -65,10 +76,39 @@ pub fn plan_lines(state: &State, shown: &ShownPlan) -> Vec<PlanLine> {
         lines.push(line("after", Tone::Plain, supervisor.release.clone()));
     }
     lines.push(line("version", Tone::Plain, version(shown)));
-    if sum.written_files > 0 || sum.changed > 0 {
+    if plan.undoes.is_some() || sum.written_files > 0 || sum.changed > 0 {
         steps(&mut lines, state, shown);
     }
     lines
+}
+
+/// Tells what comes back: of logs, and of the log dirs' own files.
+fn takes_back(lines: &mut Vec<PlanLine>, state: &State, shown: &ShownPlan, undone: &str) {
+    let text = format!(
+        "plan {}: each file becomes what it was before it",
+        short_hash(undone)
+    );
+    lines.push(line("takes back", Tone::Plain, text));
+    for (dir, log) in applied(shown) {
+        let steps = text::plural(log.steps.len() as u64, "step", "steps");
+        let text = format!("{} on {}: {steps} back", log.dir_name, label_of(state, dir));
+        lines.push(line("", Tone::Warn, text));
+    }
+    for dir in &shown.plan.log_dirs {
+        let Some(undo) = &dir.undo else { continue };
+        let marker = undo.marker.iter().chain(&undo.late);
+        let files = undo.checkpoints.iter().chain(marker);
+        let mut names: Vec<&str> = files.map(|step| step.file.as_str()).collect();
+        if dir.removes_marker && undo.marker.is_none() {
+            names.push("the clean marker goes");
+        }
+        if !names.is_empty() {
+            let text = format!("{}: {}", label_of(state, dir), names.join(", "));
+            lines.push(line("", Tone::Warn, text));
+        }
+    }
+    let text = "a boot then does what it would have done before that plan";
+    lines.push(line("then", Tone::Danger, text));
 }
 
 fn version(shown: &ShownPlan) -> String {
@@ -97,6 +137,21 @@ fn label_of(state: &State, dir: &LogDirPlan) -> String {
 
 fn changes(lines: &mut Vec<PlanLine>, state: &State, shown: &ShownPlan, sum: &PlanSummary) {
     let logs = applied(shown);
+    let mended = shown
+        .plan
+        .log_dirs
+        .iter()
+        .flat_map(|dir| dir.mends.iter().map(move |mend| (dir, mend)));
+    let mut label = "mends";
+    for (dir, mend) in mended {
+        let text = format!(
+            "{}: {}: {}",
+            label_of(state, dir),
+            words::mend(mend),
+            mend.reason()
+        );
+        lines.push(line(std::mem::take(&mut label), Tone::Plain, text));
+    }
     if logs.is_empty() {
         lines.push(line("changes", Tone::Good, "no file of any log"));
     }
@@ -158,14 +213,58 @@ fn changes(lines: &mut Vec<PlanLine>, state: &State, shown: &ShownPlan, sum: &Pl
     }
 }
 
+/// Tells what goes, and what becomes free.
+fn deletes(lines: &mut Vec<PlanLine>, state: &State, shown: &ShownPlan, sum: &PlanSummary) {
+    let mut label = "deletes";
+    for (dir, log) in applied(shown) {
+        let Verdict::Delete(deletion) = &log.verdict else {
+            continue;
+        };
+        let what = match deletion.deleted_segments {
+            0 => String::new(),
+            segments => format!(", {}", text::plural(segments, "segment", "segments")),
+        };
+        let start = match (deletion.log_start_before, log.log_start_offset) {
+            (Some(before), Some(after)) if deletion.deleted_segments > 0 => format!(
+                ", log start {} → {}",
+                text::offset(before),
+                text::offset(after)
+            ),
+            _ => String::new(),
+        };
+        let text = format!(
+            "{} on {}: {}{what}, frees {}{start}",
+            log.dir_name,
+            label_of(state, dir),
+            deletion.cost.words(),
+            text::bytes(deletion.freed),
+        );
+        let tone = match deletion.cost.class() {
+            Class::A => Tone::Plain,
+            Class::B => Tone::Warn,
+            Class::C => Tone::Danger,
+        };
+        lines.push(line(std::mem::take(&mut label), tone, text));
+    }
+    let text = match sum.changed {
+        0 => "nothing: there is nothing to delete".to_owned(),
+        changed => format!(
+            "{} in {}; nothing is written before the last of it is gone",
+            text::bytes(sum.freed_bytes),
+            text::plural(changed, "dir", "dirs")
+        ),
+    };
+    lines.push(line("frees", Tone::Good, text));
+}
+
 /// Says whether acknowledged records are missing at the log's new end.
 fn ends_below_high_watermark(log: &PartitionPlan) -> bool {
     let code = FindingCode::EndBelowHighWatermark;
     log.findings.iter().any(|finding| finding.code == code)
 }
 
-fn loses(lines: &mut Vec<PlanLine>, class: Option<Class>, sum: &PlanSummary) {
-    if class != Some(Class::C) {
+fn loses(lines: &mut Vec<PlanLine>, plan: &RecoveryPlan, sum: &PlanSummary) {
+    if plan.class() != Some(Class::C) {
         lines.push(line("loses", Tone::Good, "no good batch"));
         return;
     }
@@ -175,8 +274,44 @@ fn loses(lines: &mut Vec<PlanLine>, class: Option<Class>, sum: &PlanSummary) {
     };
     let text = format!("{} of good batches, {records}", text::bytes(sum.lost_bytes));
     lines.push(line("loses", Tone::Danger, text));
-    let elsewhere = "? other replicas were not asked; if this one leads, its followers are cut too";
-    lines.push(line("elsewhere", Tone::Danger, elsewhere));
+    let mut label = "elsewhere";
+    for log in plan.partitions() {
+        let Some(text) = elsewhere(log, plan.now) else {
+            continue;
+        };
+        let text = format!("{}: {text}", log.dir_name);
+        lines.push(line(std::mem::take(&mut label), Tone::Danger, text));
+    }
+    let is_set_aside = |log: &PartitionPlan| match &log.verdict {
+        Verdict::Ask(ask) => ask.decided == OnLoss::SetAside,
+        _ => false,
+    };
+    // What is set aside was proved not to lead.
+    if !plan
+        .partitions()
+        .all(|log| !log.verdict.is_applied() || is_set_aside(log))
+    {
+        let led = "where this replica leads, its followers are cut too";
+        lines.push(line(std::mem::take(&mut label), Tone::Danger, led));
+    }
+}
+
+/// Returns who else has a log that loses good records; `None` if it loses none.
+fn elsewhere(log: &PartitionPlan, now: Timestamp) -> Option<String> {
+    match &log.verdict {
+        Verdict::Ask(ask) if ask.accepted && ask.lost_bytes > 0 => Some(match &ask.replicas {
+            Some(replicas) => replicas.elsewhere(now),
+            None => "? nothing here says who else has it".to_owned(),
+        }),
+        Verdict::Delete(deletion) if deletion.lost_bytes == 0 => None,
+        Verdict::Truncate(_) | Verdict::Delete(_) => {
+            let tells = [FindingCode::OtherReplicas, FindingCode::LastInSyncCopy];
+            let mut findings = log.findings.iter();
+            let finding = findings.find(|finding| tells.contains(&finding.code))?;
+            Some(finding.text.clone())
+        }
+        _ => None,
+    }
 }
 
 fn stays(lines: &mut Vec<PlanLine>, state: &State, shown: &ShownPlan) {
@@ -200,7 +335,13 @@ fn stays(lines: &mut Vec<PlanLine>, state: &State, shown: &ShownPlan) {
                     same += 1;
                     continue;
                 }
-                Verdict::Ask(_) | Verdict::Recover | Verdict::TakeBack | Verdict::Truncate(_) => {
+                Verdict::Ask(_)
+                | Verdict::Recover
+                | Verdict::Mend
+                | Verdict::TakeBack
+                | Verdict::Truncate(_)
+                | Verdict::Delete(_)
+                | Verdict::Move(_) => {
                     continue;
                 }
             };
@@ -244,6 +385,9 @@ fn copies(lines: &mut Vec<PlanLine>, shown: &ShownPlan, sum: &PlanSummary) {
 }
 
 fn hands_over(lines: &mut Vec<PlanLine>, state: &State, shown: &ShownPlan) {
+    if matches!(shown.plan.act, PlanAct::Mend | PlanAct::CleanUp) {
+        return;
+    }
     let asked = shown.plan.hand_over;
     let text = format!("{}: {}", hand_over_word(asked), words::hand_over(asked));
     lines.push(line("hand-over", Tone::Plain, text));

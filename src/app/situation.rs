@@ -2,12 +2,15 @@
 
 use crate::engine::{JobOutcome, Phase};
 use crate::log::Severity;
-use crate::plan::{Ask, StopState, Verdict};
+use crate::plan::{Ask, PlanAct, StopState, Verdict};
 
+use super::boot_words;
 use super::confirm::PlanSummary;
 use super::facts::Presence;
-use super::state::{Beside, State, Work, World, seconds};
+use super::replica_words;
+use super::state::{Beside, State, Work, WorkKind, World, seconds};
 use super::text;
+use super::volume_words;
 
 /// How urgent the situation is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,13 +49,17 @@ impl Situation {
     pub fn of(state: &State) -> Self {
         let world = state.shown();
         not_open(world)
+            .or_else(|| crash_loop(world))
             .or_else(|| world.running().map(|work| running(work, state)))
             .or_else(|| broken_off(world))
-            .or_else(|| broker_runs(world))
+            .or_else(|| boots(world, state))
+            .or_else(|| broker_runs(world, state))
             .or_else(|| destroys(world))
             .or_else(|| is_decided_only(world))
-            .or_else(|| unclean(world))
+            .or_else(|| full_volume(world))
             .or_else(|| fails(world))
+            .or_else(|| unclean(world))
+            .or_else(|| volumes(world))
             .unwrap_or_else(|| fine(world))
     }
 }
@@ -79,6 +86,11 @@ fn running(work: &Work, state: &State) -> Situation {
     let (done, total) = work.progress.bytes();
     let (logs, of_logs) = work.progress.logs();
     let mut text = match work.progress.phase {
+        Phase::Listing if work.kind == WorkKind::Preflight => format!(
+            "looking what stands in the way of a boot: {} of {}",
+            text::count(logs),
+            text::plural(of_logs, "log", "logs"),
+        ),
         Phase::Listing => "listing the log dirs".to_owned(),
         Phase::Scanning => format!(
             "reading batches: {} in {logs} of {}",
@@ -87,7 +99,12 @@ fn running(work: &Work, state: &State) -> Situation {
         ),
         Phase::Checking => "checking locks, space and permissions before the first step".to_owned(),
         Phase::Applying => format!(
-            "recovering: {} of {}",
+            "{}: {} of {}",
+            if deletes(state.shown()) {
+                "deleting"
+            } else {
+                "recovering"
+            },
             text::count(work.progress.steps_done),
             text::plural(work.progress.steps_total, "step", "steps"),
         ),
@@ -121,6 +138,12 @@ fn running(work: &Work, state: &State) -> Situation {
     )
 }
 
+/// Says whether the newest plan is one that frees space.
+fn deletes(world: &World) -> bool {
+    let act = world.plan.as_ref().map(|shown| shown.plan.act);
+    act == Some(PlanAct::CleanUp)
+}
+
 /// A job that did not reach its end is told of until something newer is known.
 fn broken_off(world: &World) -> Option<Situation> {
     let work = world.work.as_ref().filter(|work| work.is_apply())?;
@@ -128,6 +151,11 @@ fn broken_off(world: &World) -> Option<Situation> {
         return None;
     }
     let text = match work.outcome.as_ref()? {
+        // Each prefix of a cleanup boots.
+        JobOutcome::Stopped if deletes(world) => {
+            let text = "the cleanup was stopped in the middle; what is gone stays gone";
+            return Some(Situation::new(Urgency::Work, text, "4 f free"));
+        }
         JobOutcome::Stopped => {
             "DO NOT START before a rerun: the job was stopped in the middle; what is done stays done"
                 .to_owned()
@@ -139,15 +167,117 @@ fn broken_off(world: &World) -> Option<Situation> {
     Some(Situation::new(Urgency::Danger, text, ":recover"))
 }
 
-fn broker_runs(world: &World) -> Option<Situation> {
+/// Boots fail one after the other.
+fn crash_loop(world: &World) -> Option<Situation> {
+    let boot = world.boot.as_ref().filter(|boot| !boot.is_up())?;
+    let text = boot.foresight(world.measured_rate).crash_loop?;
+    Some(Situation::new(Urgency::Danger, text, ":recover"))
+}
+
+/// The broker boots, or the boot that was watched has ended and nothing newer is known.
+fn boots(world: &World, state: &State) -> Option<Situation> {
+    let boot = world.boot.as_ref()?;
+    let lost = match boot.losses() {
+        0 => String::new(),
+        lost => format!("{} so far; ", text::plural(lost, "LOSS", "LOSSES")),
+    };
+    let urgency = if lost.is_empty() {
+        Urgency::Busy
+    } else {
+        Urgency::Danger
+    };
+    if boot.goes_on() {
+        let text = boot_words::situation(&boot.report, &state.setup.zone);
+        if let Some(kill) = boot.foresight(world.measured_rate).killed {
+            let at = text::clock(kill.at, &state.setup.zone);
+            let text = format!("{lost}WILL BE KILLED at {at} ({}): {text}", kill.who);
+            return Some(Situation::new(Urgency::Danger, text, "1"));
+        }
+        let text = format!("{lost}{text}");
+        return Some(Situation::new(urgency, text, "2 watch"));
+    }
+    if boot.is_up()
+        && let Some(seen) = boot
+            .report
+            .catch_up
+            .as_ref()
+            .filter(|seen| seen.is_behind())
+    {
+        let text = boot_words::catch_up(seen, boot.report.at);
+        let text = format!("{lost}the broker is up but not back: {text}");
+        return Some(Situation::new(urgency.max(Urgency::Work), text, "2"));
+    }
+    if boot.is_up() {
+        let told = lost.replace(" so far; ", " in this boot");
+        let text = format!("the broker is up; {told}");
+        return (!told.is_empty()).then(|| Situation::new(urgency, text, "2"));
+    }
+    let end = boot.report.end.as_ref()?;
+    let down = matches!(world.presence(), Some(Presence::Down));
+    down.then(|| {
+        Situation::new(
+            Urgency::Danger,
+            boot_words::ended_by(end, boot.report.kernel_kill.as_ref()),
+            "2",
+        )
+    })
+}
+
+/// A volume is full, failed or filling.
+fn volumes(world: &World) -> Option<Situation> {
+    let (urgency, text) = volume_words::trouble(world)?;
+    // A dir that failed is mended, not emptied.
+    let offer = match volume_words::failed(world) {
+        Some(_) => "4",
+        None => "4 f free",
+    };
+    Some(Situation::new(urgency, text, offer))
+}
+
+/// The broker is down, and a volume has not the room that a boot needs.
+fn full_volume(world: &World) -> Option<Situation> {
+    let (urgency, text) = volume_words::full(world)?;
+    let text = format!("down, a boot will fail: {text}");
+    Some(Situation::new(urgency, text, "4 f free"))
+}
+
+fn broker_runs(world: &World, state: &State) -> Option<Situation> {
     let Some(Presence::Running { pid }) = world.presence() else {
         return None;
     };
     let pid = pid.map_or_else(String::new, |pid| format!(" (pid {pid})"));
+    if let Some(of_volumes) = volumes(world) {
+        let text = format!("the broker runs{pid}: {}", of_volumes.text);
+        return Some(Situation { text, ..of_volumes });
+    }
+    if let Some(facts) = &world.cluster.facts {
+        let sums = facts.sums();
+        if sums.out_of_sync + sums.under_min_isr + sums.without_leader > 0 {
+            let text = format!(
+                "the broker runs{pid}: {}",
+                replica_words::state_words(&sums)
+            );
+            return Some(Situation::new(Urgency::Work, text, "5"));
+        }
+    }
+    if let [first, more @ ..] = world.in_force.as_slice() {
+        let more = match more.len() {
+            0 => String::new(),
+            more => format!(", and {more} more"),
+        };
+        let text = format!(
+            "EMERGENCY VALUE IN FORCE, set {}: {}{more}",
+            text::age(first.since, state.now),
+            first.plan.sentence()
+        );
+        return Some(Situation::new(Urgency::Work, text, "5 x"));
+    }
     let logs = text::plural(world.logs.len(), "log", "logs");
     let bytes = world.logs.rows().filter_map(|row| row.bytes).sum();
+    let fullest = volume_words::fullest(world);
+    let fullest = fullest.map_or_else(String::new, |free| format!(", {free}"));
     let text = format!(
-        "the broker runs{pid}: {logs}, {}; looking costs it nothing, reading batches must be asked for",
+        "the broker runs{pid}: {logs}, {}{fullest}; looking costs it nothing, reading batches must be asked for",
         text::bytes(bytes),
     );
     Some(Situation::new(Urgency::Fine, text, ":scan"))
@@ -275,8 +405,12 @@ fn fails(world: &World) -> Option<Situation> {
         Some((dir, dir.findings.iter().find(fatal)?))
     });
     if let Some((dir, finding)) = dir {
-        let text = format!("a boot fails at {}: {}", dir.label, finding.text);
-        return Some(Situation::new(Urgency::Danger, text, "2"));
+        let place = match &finding.file {
+            Some(file) => format!("{}/{file}", dir.label),
+            None => dir.label.clone(),
+        };
+        let text = format!("down, a boot will fail: {place}: {}", finding.text);
+        return Some(Situation::new(Urgency::Danger, text, ":mend"));
     }
     let row = world.logs.rows().find_map(|row| {
         let Some(Verdict::Refused { cause }) = &row.verdict else {
@@ -337,7 +471,8 @@ fn stays(sum: &PlanSummary) -> Option<String> {
 /// Returns the newest plan in numbers, if it speaks of the files as they are.
 fn summary(world: &World) -> Option<PlanSummary> {
     let shown = world.plan.as_ref()?;
-    (!shown.applied && shown.beside == Beside::Nobody).then_some(shown.sum)
+    let is_recovery = !matches!(shown.plan.act, PlanAct::Mend | PlanAct::CleanUp);
+    (!shown.applied && shown.beside == Beside::Nobody && is_recovery).then_some(shown.sum)
 }
 
 /// Returns how long `bytes` take at the rate that was measured here; empty where none was.

@@ -7,25 +7,9 @@ use crate::terms::Timestamp;
 /// What stands for a number that nobody knows.
 pub const UNKNOWN: &str = "?";
 
-const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-
 /// Returns `bytes` with a binary unit and about three digits: `823 B`, `31.2 GiB`.
 pub fn bytes(bytes: u64) -> String {
-    let mut unit = 0_usize;
-    let mut whole = bytes;
-    let mut rest = 0_u64;
-    while whole >= 1024 && unit + 1 < UNITS.len() {
-        rest = whole % 1024;
-        whole /= 1024;
-        unit += 1;
-    }
-    let name = UNITS.get(unit).copied().unwrap_or("B");
-    match (unit, whole) {
-        (0, _) => format!("{whole} {name}"),
-        (_, 0..10) => format!("{whole}.{:02} {name}", rest * 100 / 1024),
-        (_, 10..100) => format!("{whole}.{} {name}", rest * 10 / 1024),
-        _ => format!("{whole} {name}"),
-    }
+    crate::plan::size_text(bytes)
 }
 
 /// Returns `done` and `total` in the unit of `total`: `31.2/48.0 GiB`.
@@ -113,6 +97,14 @@ pub fn age(then: Timestamp, now: Timestamp) -> String {
     match u64::try_from(now.0.saturating_sub(then.0)).unwrap_or(0) / 1000 {
         0 => "now".to_owned(),
         seconds => format!("{} ago", duration(seconds)),
+    }
+}
+
+/// Returns how long it is until `then`: `3 h 20 min`; `now` if it has come.
+pub fn until(then: Timestamp, now: Timestamp) -> String {
+    match u64::try_from(then.0.saturating_sub(now.0)).unwrap_or(0) / 1000 {
+        0 => "now".to_owned(),
+        seconds => duration(seconds),
     }
 }
 

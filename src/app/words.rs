@@ -1,6 +1,7 @@
 //! Short words for what plans and findings say.
 
 use crate::log::{Finding, FindingCode, Severity};
+use crate::plan::Mend;
 use crate::plan::{
     Ask, AskReason, HandOver, PartitionPlan, Quarantine, Step, StepAction, StopState, Verdict,
 };
@@ -40,6 +41,9 @@ pub fn row_finding(row: &LogRow) -> String {
         Some(Verdict::Refused { cause } | Verdict::Unreadable { cause }) => return cause.clone(),
         Some(Verdict::Skipped { why }) => return why.clone(),
         _ => {}
+    }
+    if let Some((_, text)) = row.boot.as_ref().and_then(|boot| boot.worst.as_ref()) {
+        return text.clone();
     }
     let Some(worst) = row.worst() else {
         return String::new();
@@ -96,6 +100,7 @@ pub fn ask_reason(reason: AskReason) -> &'static str {
         AskReason::LogStartBeyondEnd => "all is deleted: the log start lies beyond the end",
         AskReason::SwapIncomplete => "originals are replaced by a .swap that is not whole",
         AskReason::SegmentReplaced => "a segment is replaced by a piece of one that is split",
+        AskReason::NotLoaded => "Kafka does not load the log",
     }
 }
 
@@ -127,6 +132,7 @@ pub fn step(step: &Step) -> String {
             )
         }
         StepAction::Rename { to } => format!("rename {file} to {to}"),
+        StepAction::RemoveDir => format!("remove the dir {file}"),
         StepAction::Restore { kept, .. } => {
             format!("put {file} back ({})", text::bytes(kept.len))
         }
@@ -135,6 +141,44 @@ pub fn step(step: &Step) -> String {
             text::bytes(kept.len),
             text::count(*from)
         ),
+        StepAction::CopyOut { to, len, .. } => {
+            format!("copy {file} to {} ({})", to.display(), text::bytes(*len))
+        }
+        StepAction::MoveDir { from, to } => {
+            format!("rename {} to {}", from.display(), to.display())
+        }
+        StepAction::SetOwner { to, .. } => {
+            let what = if file == "." { "the dir" } else { file };
+            owner(what, to)
+        }
+    }
+}
+
+/// Returns that something is given to an owner.
+pub fn owner(what: &str, to: &crate::plan::FileOwner) -> String {
+    let (uid, gid, mode) = (to.uid, to.gid, to.mode & 0o7777);
+    format!("give {what} to user {uid} and group {gid}, mode {mode:o}")
+}
+
+/// Returns a change of a log dir's own names as a sentence without a subject.
+pub fn mend(mend: &Mend) -> String {
+    let name = mend.name();
+    match mend {
+        Mend::Write { text, replaces, .. } => {
+            let verb = if replaces.is_some() {
+                "rewrite"
+            } else {
+                "write"
+            };
+            format!("{verb} {name} ({})", text::bytes(text.len() as u64))
+        }
+        Mend::SetOwner { to, .. } => {
+            let what = if name == "." { "the log dir" } else { name };
+            owner(what, to)
+        }
+        Mend::RemoveDir { .. } => format!("remove the empty dir {name}"),
+        Mend::CreateDir { .. } => format!("create the dir {name}"),
+        Mend::RenameDir { to, .. } => format!("rename the dir {name} to {to}"),
     }
 }
 

@@ -1,7 +1,8 @@
 //! The loop: wait, drain, draw at most once a frame.
 
 use std::io;
-use std::sync::Arc;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ratatui::buffer::Buffer;
@@ -12,22 +13,28 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
 use crate::app::effect::Target;
 use crate::app::facts::BrokerChoice;
-use crate::app::state::{Overlay, Setup};
-use crate::app::{Event, Level, State, update};
+use crate::app::state::{Overlay, Setup, Subject};
+use crate::app::{Action, Event, Level, PaneId, State, update};
 use crate::cli::target::{self, Candidate};
-use crate::cli::{Context, Look};
+use crate::cli::volumes_look::FailureLog;
+use crate::cli::{Context, Look, Recorder, Recording};
+use crate::engine::BootDirsRead;
+use crate::terms::Timestamp;
 use crate::tui::terminal::Screen;
 use crate::tui::{Look as ScreenLook, Root};
 
+use super::boot::BootObserver;
+use super::cluster::ClusterWatch;
 use super::input::{Input, spawn_input};
 use super::log_view;
 use super::look::{News, Purpose, look_at_presence, now};
+use super::replay::{ReplayClock, spawn_replay};
 use super::work::{RunningScan, WatchedJob};
 
 /// How often scans and jobs are looked at.
 const TICK: Duration = Duration::from_millis(100);
 /// How often it is looked whether the broker runs.
-const PRESENCE: Duration = Duration::from_secs(10);
+const PRESENCE: Duration = Duration::from_secs(2);
 /// The least time between two screens that no key asked for.
 const FRAME: Duration = Duration::from_millis(100);
 /// The same where the terminal is behind a network.
@@ -46,6 +53,24 @@ pub struct Opening {
     pub look: ScreenLook,
     /// Whether the terminal is behind a network, where screens are sent less often.
     pub remote: bool,
+    /// What is shown.
+    pub show: Show,
+}
+
+/// What is shown.
+#[derive(Debug)]
+pub enum Show {
+    /// This host.
+    Host,
+    /// This host; what is seen goes to a new file too.
+    AndRecord(PathBuf),
+    /// A recording.
+    Recording {
+        /// Which.
+        recording: Recording,
+        /// How many times faster than it happened.
+        speed: u32,
+    },
 }
 
 /// Shows the dashboard until it is left; returns the id of a job that still runs.
@@ -63,8 +88,9 @@ pub fn run(opening: Opening) -> io::Result<Option<String>> {
         for note in &opening.notes {
             log_view::log(Target::Krescue, Level::Warn, note);
         }
-        let (mut dashboard, news) = Dashboard::new(opening);
-        dashboard.start();
+        let mut opening = opening;
+        let (mut dashboard, news) = Dashboard::new(&mut opening);
+        dashboard.start(opening.show);
         dashboard.show(&mut screen, news).await?;
         drop(screen);
         let job = dashboard.job.take().filter(WatchedJob::runs);
@@ -80,13 +106,25 @@ pub(super) struct Dashboard {
     pub(super) chosen: usize,
     pub(super) look: Option<Arc<Look>>,
     pub(super) scan: Option<RunningScan>,
+    /// How far the newest preflight is.
+    pub(super) preflight: Arc<BootDirsRead>,
     pub(super) job: Option<WatchedJob>,
+    /// Watches the broker while it boots.
+    boot: Option<BootObserver>,
+    /// The recording that is made.
+    pub(super) recorder: Option<Recorder>,
+    /// The clock of the recording that is shown.
+    pub(super) replay: Option<ReplayClock>,
+    /// Asks the living cluster, once somebody has looked at it.
+    pub(super) cluster: Option<ClusterWatch>,
+    /// The broker's log as far as it was read for dirs that it gave up.
+    pub(super) failures: Arc<Mutex<FailureLog>>,
     pub(super) news: UnboundedSender<News>,
     /// The screen as it was drawn last.
     pub(super) drawn: Buffer,
     /// What the loop is to do next.
     pub(super) wishes: Wishes,
-    state: State,
+    pub(super) state: State,
     root: Root,
     frame: Duration,
     drawn_at: Instant,
@@ -121,27 +159,49 @@ enum Wake {
 }
 
 impl Dashboard {
-    fn new(opening: Opening) -> (Self, UnboundedReceiver<News>) {
+    fn new(opening: &mut Opening) -> (Self, UnboundedReceiver<News>) {
         let (news, receiver) = unbounded_channel();
+        let (replay, why) = match &opening.show {
+            Show::Recording { recording, speed } => {
+                let first = recording
+                    .facts
+                    .first()
+                    .map_or(recording.header.at, |fact| fact.at);
+                let why = "this is a recording, which can only be looked at".to_owned();
+                (Some(ReplayClock::new(first, *speed)), Some(why))
+            }
+            Show::Host | Show::AndRecord(_) => (None, opening.context.forbidden()),
+        };
         let setup = Setup {
+            subject: if replay.is_some() {
+                Subject::Recording
+            } else {
+                Subject::Host
+            },
             host: opening.context.host.clone(),
             zone: jiff::tz::TimeZone::system(),
-            forbidden: opening.context.forbidden(),
-            armed: opening.context.settings.allow_write.value,
-            now: now(),
+            armed: opening.context.settings.allow_write.value && why.is_none(),
+            forbidden: why,
+            now: replay.as_ref().map_or_else(now, ReplayClock::now),
         };
         let dashboard = Self {
-            context: Arc::new(opening.context),
-            candidates: opening.candidates,
+            context: Arc::new(opening.context.clone()),
+            candidates: std::mem::take(&mut opening.candidates),
             chosen: 0,
             look: None,
             scan: None,
+            preflight: Arc::default(),
             job: None,
+            boot: None,
+            recorder: None,
+            replay,
+            cluster: None,
+            failures: Arc::default(),
             news,
             drawn: Buffer::empty(Rect::ZERO),
             wishes: Wishes::default(),
             state: State::new(setup),
-            root: Root::new(opening.look),
+            root: Root::new(opening.look.clone()),
             frame: if opening.remote { FRAME_REMOTE } else { FRAME },
             drawn_at: Instant::now(),
             looked_at: Instant::now(),
@@ -149,7 +209,12 @@ impl Dashboard {
         (dashboard, receiver)
     }
 
-    fn start(&mut self) {
+    fn start(&mut self, show: Show) {
+        match show {
+            Show::Host => {}
+            Show::AndRecord(file) => self.record(Some(file), Vec::new()),
+            Show::Recording { recording, .. } => return self.show_again(recording),
+        }
         let choice = |candidate: &Candidate| BrokerChoice {
             label: candidate.label(),
             source: candidate.found_by.clone(),
@@ -157,11 +222,32 @@ impl Dashboard {
         };
         let choices = self.candidates.iter().map(choice).collect();
         self.update(Event::Found(choices));
+        if !self.context.mirror.is_empty() {
+            for action in [Action::ShowPane(PaneId::Mirror), Action::Refresh] {
+                self.update(Event::Action { action, at: now() });
+            }
+        }
+    }
+
+    /// Begins to show a recording, on the pane that it is about.
+    fn show_again(&mut self, recording: Recording) {
+        let Some(clock) = self.replay.clone() else {
+            return;
+        };
+        if let Some(text) = recording.left_out() {
+            self.tell(Level::Warn, text);
+        }
+        if recording.is_of_a_cluster() {
+            let (action, at) = (Action::ShowPane(PaneId::Replicas), clock.now());
+            self.update(Event::Action { action, at });
+        }
+        spawn_replay(recording.facts, clock, &self.news);
     }
 
     /// Changes the state and carries out what that asks for.
     pub(super) fn update(&mut self, event: Event) {
         self.wishes.draw = true;
+        self.take_down(&event);
         for effect in update(&mut self.state, event) {
             self.carry_out(effect);
         }
@@ -230,7 +316,8 @@ impl Dashboard {
         match input {
             Input::Key(key) => {
                 let action = self.root.on_key(&self.state, *key);
-                self.update(Event::Action { action, at: now() });
+                let at = self.now();
+                self.update(Event::Action { action, at });
             }
             Input::Resized => self.wishes.draw = true,
             // A job goes on without its screen.
@@ -246,6 +333,10 @@ impl Dashboard {
                 self.update(event);
             }
             News::Looked(look) => {
+                let pid = look.presence.pid();
+                if self.boot.as_ref().is_none_or(|boot| !boot.watches(pid)) {
+                    self.boot = BootObserver::start(&self.context, &look, &self.news);
+                }
                 self.look = Some(look);
                 self.looked_at = Instant::now();
             }
@@ -279,6 +370,11 @@ impl Dashboard {
         }
     }
 
+    /// Returns the time: that of the recording, if one is shown.
+    fn now(&self) -> Timestamp {
+        self.replay.as_ref().map_or_else(now, ReplayClock::now)
+    }
+
     /// Says whether no work of ours is under way, whose locks would be mistaken for a broker's.
     fn is_idle(&self) -> bool {
         let works = self.scan.is_some() || self.wishes.plan;
@@ -308,7 +404,7 @@ impl Dashboard {
             self.update(event);
         }
         // The clock shows seconds: a tick within one changes nothing on screen.
-        let time = now();
+        let time = self.now();
         let was_dirty = self.wishes.draw;
         let same_second = time.0 / 1000 == self.state.now.0 / 1000;
         self.update(Event::Tick(time));
@@ -365,5 +461,6 @@ impl Drop for Dashboard {
         if let Some(scan) = &self.scan {
             scan.cancel();
         }
+        self.preflight.stop();
     }
 }

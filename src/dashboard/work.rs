@@ -7,16 +7,18 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use crate::app::effect::{PlanRequest, Scope};
 use crate::app::state::WorkKind;
-use crate::app::{Event, Level};
-use crate::cli::{Context, Look};
+use crate::app::{Event, Level, Verified};
+use crate::cli::boot_facts::{Ports, boot_facts};
+use crate::cli::{Context, Look, has_room};
 use crate::engine::{
     EngineError, JobEvent, JobHandle, JobId, JobOutcome, JobState, MadePlan, PlanHandle, PlanSpec,
     PlanStore, Reading, TruncationSpec, start_plan,
 };
-use crate::plan::TruncationTarget;
-use crate::terms::TopicPartition;
 
-use super::look::{News, now};
+use super::look::{News, now, tell_event};
+use crate::log::{Finding, Severity};
+use crate::plan::preflight::{FixInputs, check_boot, plan_fixes};
+use crate::plan::{RecoveryPlan, Verdict};
 
 /// A scan that runs.
 pub(super) struct RunningScan {
@@ -34,6 +36,15 @@ impl RunningScan {
         let spec = spec(context, look, &request)?;
         let handle = start_plan(spec).map_err(|error| error.sentence())?;
         Ok(Self { handle, request })
+    }
+
+    /// Returns what it is.
+    pub(super) fn kind(&self) -> WorkKind {
+        if self.request.verifies {
+            WorkKind::Verify
+        } else {
+            WorkKind::Scan
+        }
     }
 
     /// Returns what it said since the last call, and its counters.
@@ -59,17 +70,39 @@ impl RunningScan {
 
     /// Stores the plan, in a thread since a large one takes its time, and tells of it.
     pub(super) fn finish(self, context: &Arc<Context>, news: &UnboundedSender<News>) {
-        let (context, news) = (Arc::clone(context), news.clone());
-        std::thread::spawn(move || {
+        let context = Arc::clone(context);
+        tell_event(news, move || {
             let Self { handle, request } = self;
-            let event = match handle.join() {
+            match handle.join() {
+                Ok(made) if request.verifies => Event::Verified(verified(&made.plan)),
                 Ok(made) => store(&context, made, request),
                 Err(EngineError::Cancelled) => Event::PlanCancelled,
                 Err(error) => Event::PlanFailed(error.sentence()),
-            };
-            let _ = news.send(News::Event(event));
+            }
         });
     }
+}
+
+/// Plans what mends the problems of a boot, in a thread: names and small files are read anew.
+pub(super) fn mend(
+    context: &Arc<Context>,
+    look: &Arc<Look>,
+    request: PlanRequest,
+    news: &UnboundedSender<News>,
+) {
+    let (context, look) = (Arc::clone(context), Arc::clone(look));
+    tell_event(news, move || match context.quarantine(&look.log_dirs) {
+        Ok(quarantine) => {
+            let facts = boot_facts(&context, &look, Ports::Leave);
+            let inputs = FixInputs {
+                version_source: look.version.source.clone(),
+                quarantine,
+            };
+            let plan = plan_fixes(&facts, &check_boot(&facts), inputs);
+            store(&context, MadePlan::of(plan), request)
+        }
+        Err(error) => Event::PlanFailed(error.to_string()),
+    });
 }
 
 fn spec(context: &Context, look: &Look, request: &PlanRequest) -> Result<PlanSpec, String> {
@@ -77,7 +110,12 @@ fn spec(context: &Context, look: &Look, request: &PlanRequest) -> Result<PlanSpe
     if !context.now_given {
         spec.now = now();
     }
-    spec.reading = Reading::AsBoot;
+    spec.reading = if request.verifies {
+        Reading::Everything
+    } else {
+        Reading::AsBoot
+    };
+    spec.verify = request.verifies;
     spec.hand_over = request.hand_over;
     spec.quarantine = context
         .quarantine(&look.log_dirs)
@@ -89,7 +127,8 @@ fn spec(context: &Context, look: &Look, request: &PlanRequest) -> Result<PlanSpe
             name.partition().cloned()
         });
         if let Some(target) = request.truncation {
-            spec.truncation = Some(truncation(look, named, target));
+            let targets = named.map(|partition| (partition, target)).collect();
+            spec.truncation = Some(TruncationSpec { targets });
             return Ok(spec);
         }
         spec.selection = Some(named.collect());
@@ -99,29 +138,33 @@ fn spec(context: &Context, look: &Look, request: &PlanRequest) -> Result<PlanSpe
     Ok(spec)
 }
 
-fn truncation(
-    look: &Look,
-    partitions: impl Iterator<Item = TopicPartition>,
-    target: TruncationTarget,
-) -> TruncationSpec {
-    let mut spec = TruncationSpec::default();
-    for partition in partitions {
-        let replicas = look.replicas(&partition);
-        spec.replicas
-            .extend(replicas.map(|replicas| (partition.clone(), replicas)));
-        spec.targets.insert(partition, target);
+/// Returns what a verify came to.
+fn verified(plan: &RecoveryPlan) -> Verified {
+    let mut sum = Verified::default();
+    for log in plan.partitions() {
+        if matches!(log.verdict, Verdict::Skipped { .. }) {
+            continue;
+        }
+        sum.logs += 1;
+        sum.bytes += log
+            .segments
+            .iter()
+            .map(|segment| segment.bytes)
+            .sum::<u64>();
+        let is_bad = |finding: &Finding| finding.severity > Severity::Routine;
+        sum.bad += u64::from(log.findings.iter().any(is_bad));
     }
-    spec
+    sum
 }
 
 /// Returns the state dir, if this session may write there.
 fn writable_state_dir(context: &Context) -> Option<std::path::PathBuf> {
     let dir = &context.settings.state_dir.as_ref()?.value;
-    let may = context.forbidden().is_none() && crate::settings::is_writable(dir);
+    let may = context.forbidden().is_none() && crate::settings::is_writable(dir) && has_room(dir);
     may.then(|| dir.clone())
 }
 
-fn store(context: &Context, made: MadePlan, request: PlanRequest) -> Event {
+pub(super) fn store(context: &Context, made: MadePlan, request: PlanRequest) -> Event {
     let unstored = |made: MadePlan, why: String| Event::Planned {
         hash: made.hash(),
         plan: Arc::new(made.plan),
@@ -133,8 +176,7 @@ fn store(context: &Context, made: MadePlan, request: PlanRequest) -> Event {
         return unstored(made, why);
     }
     let Some(state_dir) = writable_state_dir(context) else {
-        let why =
-            "the plan could not be stored: there is no state dir that can be written (--state-dir)";
+        let why = "the plan could not be stored: there is no state dir that can be written and has room (--state-dir)";
         return unstored(made, why.to_owned());
     };
     match PlanStore::new(&state_dir).save(made) {

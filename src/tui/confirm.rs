@@ -70,7 +70,7 @@ pub(super) fn plan(dialog: &PlanDialog, state: &State, theme: &Theme) -> ListBox
     }
 }
 
-fn question(prompt: &Prompt, state: &State, theme: &Theme) -> Vec<Vec<(String, Style)>> {
+pub(super) fn question(prompt: &Prompt, state: &State, theme: &Theme) -> Vec<Vec<(String, Style)>> {
     let deaf = prompt.is_deaf(state.now);
     match &prompt.phrase {
         Phrase::Yes => vec![vec![

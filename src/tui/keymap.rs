@@ -4,6 +4,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use tui_input::InputRequest;
 
 use crate::app::action::{Action, PaneId};
+use crate::app::state::MapScale;
 
 /// What a key does.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,6 +48,21 @@ const fn act(action: Action) -> Does {
 
 use KeyCode::{BackTab, Char, Down, End, Enter, Esc, Home, PageDown, PageUp, Tab, Up};
 
+/// Of every table that can be sorted.
+const NEXT_COLUMN: Binding = binding(
+    &[Char('>')],
+    ">",
+    "sort by the next column",
+    act(Action::SortBeside(1)),
+);
+const COLUMN_BEFORE: Binding = binding(
+    &[Char('<')],
+    "<",
+    "sort by the column before",
+    act(Action::SortBeside(-1)),
+);
+const TURN_ORDER: Binding = binding(&[Char('o')], "o", "turn the order", act(Action::TurnOrder));
+
 /// Keys of every list.
 pub static MOVES: [Binding; 6] = [
     binding(
@@ -86,19 +102,9 @@ pub static TABLE: [Binding; 7] = [
         "mark the log, or take the mark away",
         act(Action::ToggleMark),
     ),
-    binding(
-        &[Char('>')],
-        ">",
-        "sort by the next column",
-        act(Action::SortBeside(1)),
-    ),
-    binding(
-        &[Char('<')],
-        "<",
-        "sort by the column before",
-        act(Action::SortBeside(-1)),
-    ),
-    binding(&[Char('o')], "o", "turn the order", act(Action::TurnOrder)),
+    NEXT_COLUMN,
+    COLUMN_BEFORE,
+    TURN_ORDER,
     binding(
         &[Char('/')],
         "/",
@@ -110,6 +116,105 @@ pub static TABLE: [Binding; 7] = [
         "Esc",
         "drop the filter, else back to the overview",
         act(Action::Back),
+    ),
+];
+
+/// Keys of the segments pane.
+pub static SEGMENTS: [Binding; 5] = [
+    binding(
+        &[Enter],
+        "Enter",
+        "open the topic or the log",
+        act(Action::Enter),
+    ),
+    binding(
+        &[Char('b')],
+        "b",
+        "the map by bytes",
+        act(Action::SetScale(MapScale::Bytes)),
+    ),
+    binding(
+        &[Char('t')],
+        "t",
+        "the map by time",
+        act(Action::SetScale(MapScale::Time)),
+    ),
+    binding(
+        &[Char('w')],
+        "w",
+        "what if: other limits, live; ↑ ↓ say for what",
+        act(Action::OpenWhatIf),
+    ),
+    binding(
+        &[Esc],
+        "Esc",
+        "to the topics of this host, else out",
+        act(Action::Back),
+    ),
+];
+
+/// Keys of the volumes pane.
+pub static VOLUMES: [Binding; 8] = [
+    binding(
+        &[Enter],
+        "Enter",
+        "walk in: kinds, topics, partitions, segments",
+        act(Action::Enter),
+    ),
+    binding(
+        &[Char('f')],
+        "f",
+        "free space: what can go, the safest first",
+        act(Action::FreeSpace {
+            target: None,
+            dir: None,
+        }),
+    ),
+    binding(
+        &[Char(' ')],
+        "Space",
+        "mark it, or take the mark away: what is marked goes first with f",
+        act(Action::ToggleMark),
+    ),
+    NEXT_COLUMN,
+    COLUMN_BEFORE,
+    TURN_ORDER,
+    binding(
+        &[Char('/')],
+        "/",
+        "filter by name: a regular expression, ! inverts it",
+        act(Action::OpenFilter),
+    ),
+    binding(
+        &[Esc],
+        "Esc",
+        "drop the filter, else out by one step",
+        act(Action::Back),
+    ),
+];
+
+/// Keys of the table of replicas.
+pub static REPLICAS: [Binding; 6] = [
+    binding(
+        &[Char('v')],
+        "v",
+        "show the cluster, this host as follower, as leader",
+        act(Action::NextScope),
+    ),
+    NEXT_COLUMN,
+    COLUMN_BEFORE,
+    TURN_ORDER,
+    binding(
+        &[Char('/')],
+        "/",
+        "filter partitions: a regular expression, ! inverts it",
+        act(Action::OpenFilter),
+    ),
+    binding(
+        &[Char('r')],
+        "r",
+        "ask the brokers now",
+        act(Action::Refresh),
     ),
 ];
 
@@ -129,8 +234,34 @@ pub static OVERVIEW: [Binding; 1] = [binding(
     act(Action::Enter),
 )];
 
+/// Keys of the mirror pane.
+pub static MIRROR: [Binding; 7] = [
+    binding(
+        &[Enter],
+        "Enter",
+        "into the flow: its partitions, then the groups that read the topic",
+        act(Action::Enter),
+    ),
+    binding(&[Esc], "Esc", "out again", act(Action::Back)),
+    NEXT_COLUMN,
+    COLUMN_BEFORE,
+    TURN_ORDER,
+    binding(
+        &[Char('/')],
+        "/",
+        "filter rows by name: a regular expression, ! inverts it",
+        act(Action::OpenFilter),
+    ),
+    binding(
+        &[Char('r')],
+        "r",
+        "read the topics of MirrorMaker 2 anew",
+        act(Action::Refresh),
+    ),
+];
+
 /// Keys that mean the same on every pane.
-pub static GLOBAL: [Binding; 15] = [
+pub static GLOBAL: [Binding; 19] = [
     binding(
         &[Char('x')],
         "x",
@@ -179,6 +310,30 @@ pub static GLOBAL: [Binding; 15] = [
         "2",
         "recovery",
         act(Action::ShowPane(PaneId::Recovery)),
+    ),
+    binding(
+        &[Char('3')],
+        "3",
+        "segments and retention",
+        act(Action::ShowPane(PaneId::Segments)),
+    ),
+    binding(
+        &[Char('4')],
+        "4",
+        "volumes and free space",
+        act(Action::ShowPane(PaneId::Volumes)),
+    ),
+    binding(
+        &[Char('5')],
+        "5",
+        "replicas",
+        act(Action::ShowPane(PaneId::Replicas)),
+    ),
+    binding(
+        &[Char('6')],
+        "6",
+        "mirror",
+        act(Action::ShowPane(PaneId::Mirror)),
     ),
     binding(&[Char('7')], "7", "log", act(Action::ShowPane(PaneId::Log))),
     binding(&[Tab], "Tab", "next pane", act(Action::BesidePane(1))),

@@ -5,7 +5,9 @@
 
 pub mod canvas;
 mod confirm;
+mod free_space;
 pub mod keymap;
+mod live;
 mod overlays;
 pub mod pane;
 pub mod panes;

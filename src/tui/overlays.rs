@@ -6,13 +6,17 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 use crate::app::act::ActItem;
-use crate::app::action::Action;
+use crate::app::action::{Action, PaneId};
 use crate::app::command::COMMANDS;
-use crate::app::facts::BrokerChoice;
-use crate::app::state::{CommandLine, Overlay, State, WorkKind};
+use crate::app::facts::{BrokerChoice, KeptFacts};
+use crate::app::lines::short_hash;
+use crate::app::state::{CommandLine, FreeStage, Overlay, State, WorkKind};
+use crate::app::text;
 
 use super::confirm;
+use super::free_space::free_space;
 use super::keymap::{self, Binding};
+use super::live;
 use super::theme::Theme;
 use super::widgets::{ListBox, Long, Place};
 
@@ -30,20 +34,33 @@ pub(super) fn on_key(overlay: &Overlay, key: KeyEvent) -> Option<Action> {
             KeyCode::Up => Some(Action::Complete(-1)),
             _ => keymap::edit(key),
         },
+        Overlay::FreeSpace(dialog) if dialog.stage == FreeStage::Asking => keymap::edit(key),
         Overlay::Help { .. } | Overlay::Filter { .. } => match key.code {
             KeyCode::Down | KeyCode::Up | KeyCode::PageDown | KeyCode::PageUp => {
                 keymap::find(&keymap::MOVES, key, PAGE)
             }
             _ => keymap::edit(key),
         },
+        Overlay::WhatIf => match key.code {
+            KeyCode::Down | KeyCode::Up => keymap::find(&keymap::MOVES, key, PAGE),
+            _ => keymap::edit(key),
+        },
         Overlay::Plan(dialog) if dialog.prompt.is_some() => match key.code {
             KeyCode::Down | KeyCode::Up | KeyCode::PageDown | KeyCode::PageUp => None,
             _ => keymap::edit(key),
         },
-        Overlay::Plan(_) | Overlay::Lines { .. } if key.code == KeyCode::Char(':') => {
+        Overlay::Live(dialog) if dialog.prompt.is_some() => match key.code {
+            KeyCode::Down | KeyCode::Up | KeyCode::PageDown | KeyCode::PageUp => None,
+            _ => keymap::edit(key),
+        },
+        Overlay::Plan(_) | Overlay::Live(_) | Overlay::Lines { .. }
+            if key.code == KeyCode::Char(':') =>
+        {
             Some(Action::OpenCommand)
         }
-        Overlay::Plan(_) | Overlay::Lines { .. } if key.code == KeyCode::Char('s') => {
+        Overlay::Plan(_) | Overlay::Live(_) | Overlay::Lines { .. }
+            if key.code == KeyCode::Char('s') =>
+        {
             Some(Action::SaveScreen)
         }
         _ => match key.code {
@@ -75,7 +92,16 @@ pub(super) fn render(
             cursor,
             refused,
         } => acts(items, *cursor, refused.as_deref(), theme),
+        Overlay::Kept {
+            items,
+            cursor,
+            refused,
+        } => kept(items, *cursor, refused.as_deref(), (state, theme)),
         Overlay::Plan(dialog) => (confirm::plan(dialog, state, theme), Place::Middle(110)),
+        Overlay::FreeSpace(dialog) => (free_space(dialog, state, theme), Place::Middle(130)),
+        Overlay::Live(dialog) => (live::plan(dialog, state, theme), Place::Middle(120)),
+        // The pane draws it, as what it changes is there.
+        Overlay::WhatIf => return,
         Overlay::Quit => quit(state, theme),
         Overlay::Lines { lines, scroll } => same_as_lines(lines, *scroll, theme),
     };
@@ -224,9 +250,21 @@ fn filter(text: &str, state: &State, theme: &Theme) -> (ListBox, Place) {
     let table = &state.view.table;
     let shown = table.order().len();
     let all = state.shown().logs.len();
-    let (says, style) = match table.filter.error() {
+    let volumes = &state.view.volumes;
+    let (error, counted) = match state.view.pane {
+        PaneId::Volumes if volumes.open.is_some() => {
+            let rows = volumes.items().len() as u64;
+            (volumes.filter.error(), text::plural(rows, "row", "rows"))
+        }
+        PaneId::Volumes => {
+            let rows = volumes.dirs().len() as u64;
+            (volumes.filter.error(), text::plural(rows, "row", "rows"))
+        }
+        _ => (table.filter.error(), format!("{shown} of {all} logs")),
+    };
+    let (says, style) = match error {
         Some(error) => (error.to_owned(), theme.warn),
-        None => (format!("{shown} of {all} logs"), theme.dim),
+        None => (counted, theme.dim),
     };
     let list = ListBox {
         lines: vec![vec![
@@ -273,6 +311,54 @@ fn acts(
         ..boxed("acts", "letter or Enter: opens the plan · Esc leave", theme)
     };
     (list, Place::Middle(100))
+}
+
+fn kept(
+    items: &[KeptFacts],
+    cursor: usize,
+    refused: Option<&str>,
+    (state, theme): (&State, &Theme),
+) -> (ListBox, Place) {
+    let lines = items
+        .iter()
+        .map(|item| {
+            let time = text::date_time(item.at, &state.setup.zone);
+            let logs = match item.partitions.as_slice() {
+                [] => "no log".to_owned(),
+                [one] => one.clone(),
+                [one, more @ ..] => format!("{one} and {} more", more.len()),
+            };
+            let (style, says) = match &item.why_not {
+                Some(why) => (theme.dim, (format!("not now: {why}"), theme.warn)),
+                None => (
+                    theme.text,
+                    (
+                        format!("{} kept, by {}", text::bytes(item.bytes), item.who),
+                        theme.dim,
+                    ),
+                ),
+            };
+            vec![
+                (format!("{} ", short_hash(&item.plan)), theme.key),
+                (format!("{time}  {logs:<24} "), style),
+                says,
+            ]
+        })
+        .collect();
+    let below = refused
+        .map(|why| vec![vec![(format!("not now: {why}"), theme.warn)]])
+        .unwrap_or_default();
+    let list = ListBox {
+        lines,
+        cursor: Some(cursor),
+        below,
+        ..boxed(
+            "plans that were carried out, the newest first",
+            "Enter shows the plan that takes it back · Esc leave",
+            theme,
+        )
+    };
+    (list, Place::Middle(110))
 }
 
 fn quit(state: &State, theme: &Theme) -> (ListBox, Place) {

@@ -15,14 +15,16 @@ use ratatui::widgets::{Clear, Widget as _};
 
 use crate::app::facts::Presence;
 use crate::app::situation::Situation;
-use crate::app::state::State;
-use crate::app::{Action, text, words};
+use crate::app::state::{State, Subject};
+use crate::app::{Action, boot_words, text, words};
 
 use super::canvas::{cut, fill, put, put_right, to_ascii, width};
 use super::keymap;
 use super::overlays;
 use super::pane::{Pane, PaneId};
-use super::panes::{LogPane, OverviewPane, RecoveryPane};
+use super::panes::{
+    LogPane, MirrorPane, OverviewPane, RecoveryPane, ReplicasPane, SegmentsPane, VolumesPane,
+};
 use super::theme::Theme;
 
 /// Below this size there is one line only.
@@ -54,6 +56,10 @@ pub struct Root {
     look: Look,
     overview: OverviewPane,
     recovery: RecoveryPane,
+    mirror: MirrorPane,
+    segments: SegmentsPane,
+    volumes: VolumesPane,
+    replicas: ReplicasPane,
     log: LogPane,
 }
 
@@ -63,6 +69,10 @@ impl Root {
         Self {
             overview: OverviewPane::new(look.log_times),
             recovery: RecoveryPane::default(),
+            mirror: MirrorPane::default(),
+            segments: SegmentsPane::default(),
+            volumes: VolumesPane::default(),
+            replicas: ReplicasPane::default(),
             log: LogPane::new(look.log_times),
             look,
         }
@@ -142,6 +152,10 @@ impl Root {
         match id {
             PaneId::Overview => &self.overview,
             PaneId::Recovery => &self.recovery,
+            PaneId::Segments => &self.segments,
+            PaneId::Volumes => &self.volumes,
+            PaneId::Replicas => &self.replicas,
+            PaneId::Mirror => &self.mirror,
             PaneId::Log => &self.log,
         }
     }
@@ -150,6 +164,10 @@ impl Root {
         match id {
             PaneId::Overview => &mut self.overview,
             PaneId::Recovery => &mut self.recovery,
+            PaneId::Segments => &mut self.segments,
+            PaneId::Volumes => &mut self.volumes,
+            PaneId::Replicas => &mut self.replicas,
+            PaneId::Mirror => &mut self.mirror,
             PaneId::Log => &mut self.log,
         }
     }
@@ -157,6 +175,7 @@ impl Root {
 
 fn head(state: &State, theme: &Theme, area: Rect, buf: &mut Buffer) {
     let mode = match (state.session.is_armed(), state.session.forbidden()) {
+        _ if state.setup.subject == Subject::Recording => "REPLAY",
         (true, _) => "ARMED",
         (false, Some(_)) => "READ-ONLY",
         (false, None) => "LOOKING",
@@ -191,6 +210,9 @@ fn head(state: &State, theme: &Theme, area: Rect, buf: &mut Buffer) {
 /// Returns whether the broker runs, and how it stopped if not.
 fn runs(state: &State, presence: &Presence) -> String {
     let dirs = &state.shown().logs.dirs;
+    if let Some(boot) = state.shown().booting() {
+        return format!("booting, {}", boot_words::phase(boot.report.phase));
+    }
     match presence {
         Presence::Running { .. } => "running".to_owned(),
         Presence::Unknown { .. } => "running ?".to_owned(),
@@ -222,6 +244,8 @@ fn situation(state: &State, theme: &Theme, area: Rect, buf: &mut Buffer) {
 }
 
 fn tabs(state: &State, theme: &Theme, area: Rect, buf: &mut Buffer) {
+    // All tabs and the way to the keys are to be seen on 80 columns too.
+    let gap = if area.width < 90 { 1 } else { 2 };
     let mut x = 1;
     for id in PaneId::ALL {
         let style = if id == state.view.pane {
@@ -230,7 +254,7 @@ fn tabs(state: &State, theme: &Theme, area: Rect, buf: &mut Buffer) {
             theme.text
         };
         let tab = format!("{} {}", id.digit(), id.name());
-        x = put(buf, area, (x, 0), &tab, style) + 2;
+        x = put(buf, area, (x, 0), &tab, style) + gap;
     }
     put_right(buf, area, (x, 0), "? keys ", theme.key);
     if state.session.is_armed() {
@@ -262,6 +286,9 @@ fn foot(state: &State, theme: &Theme, area: Rect, buf: &mut Buffer) {
 fn crumbs(state: &State) -> String {
     let world = state.shown();
     let mut parts = vec![state.view.pane.name().to_owned()];
+    if let (PaneId::Segments, Some((_, name))) = (state.view.pane, &state.view.segments.open) {
+        parts.push(name.clone());
+    }
     if state.view.pane == PaneId::Recovery
         && let Some(row) = state.selected_log()
     {

@@ -184,8 +184,9 @@ impl Theme {
     /// Returns the style of a log's state, by its word.
     pub fn word(&self, word: &str) -> Style {
         match word {
-            "ASK" | "REFUSED" | "UNREADABLE" => self.danger,
-            "ASK: left" | "would cut" | "cut" => self.warn,
+            "ASK" | "REFUSED" | "UNREADABLE" | "LOST" | "EMPTIED" | "FAILED" | "STRAY"
+            | "RE-CREATED" => self.danger,
+            "ASK: left" | "would cut" | "cut" | "set aside" | "aside" => self.warn,
             "scanning" | "applying" => self.busy,
             "no change" | "done" => self.good,
             "waiting" | "not read" | "skipped" | "left" => self.dim,

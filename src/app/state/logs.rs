@@ -1,8 +1,9 @@
 //! The log dirs and their logs, as rows that are known by a number.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
+use super::boot::BootRow;
 use crate::app::facts::LogDirFacts;
 use crate::engine::{DirProgress, JobEvent, LogState};
 use crate::log::{Finding, Severity};
@@ -81,6 +82,8 @@ pub struct LogRow {
     pub cuts: bool,
     /// Whether the operator chose to leave an ASK as it is.
     pub choice: Choice,
+    /// What the broker's boot does with it.
+    pub boot: Option<BootRow>,
     /// Whether the newest listing has it.
     pub place: Place,
 }
@@ -88,6 +91,9 @@ pub struct LogRow {
 impl LogRow {
     /// Returns the word of its state; words, not colours, carry the meaning.
     pub fn word(&self) -> &'static str {
+        if let Some(word) = self.boot.as_ref().and_then(|boot| boot.word) {
+            return word;
+        }
         match (self.state, &self.verdict) {
             (None, _) => "not read",
             (Some(LogState::Waiting), _) => "waiting",
@@ -96,9 +102,11 @@ impl LogRow {
             (Some(LogState::Done), Some(Verdict::Recover)) if self.cuts => "cut",
             (Some(LogState::Done), Some(Verdict::Ask(ask))) if ask.accepted => match ask.decided {
                 OnLoss::Leave => "kept",
+                OnLoss::SetAside => "aside",
                 _ => "cut",
             },
             (Some(LogState::Done), Some(Verdict::Truncate(_))) => "truncated",
+            (Some(LogState::Done), Some(Verdict::Delete(_))) => "deleted",
             (Some(LogState::Done), _) => "done",
             (Some(_), Some(verdict)) => self.planned_word(verdict),
             (Some(LogState::Left), None) => "left",
@@ -111,10 +119,14 @@ impl LogRow {
             Verdict::Nothing => "no change",
             Verdict::Recover if self.cuts => "would cut",
             Verdict::Recover => "rebuild",
+            Verdict::Mend => "mend",
             Verdict::TakeBack => "take back",
             Verdict::Truncate(_) => "truncate",
+            Verdict::Delete(_) => "delete",
+            Verdict::Move(_) => "move",
             Verdict::Ask(ask) if ask.accepted => match ask.decided {
                 OnLoss::Leave => "would keep",
+                OnLoss::SetAside => "set aside",
                 _ => "would cut",
             },
             Verdict::Ask(_) if self.choice == Choice::Leave => "ASK: left",
@@ -131,11 +143,12 @@ impl LogRow {
             "ASK" => 0,
             "REFUSED" => 1,
             "UNREADABLE" => 2,
+            "LOST" | "EMPTIED" | "FAILED" | "STRAY" | "RE-CREATED" => 3,
             "ASK: left" => 4,
             "applying" => 5,
             "scanning" => 6,
-            "would cut" | "would keep" => 7,
-            "cut" | "kept" => 8,
+            "would cut" | "would keep" | "set aside" => 7,
+            "cut" | "kept" | "aside" => 8,
             "rebuild" | "take back" => 9,
             "waiting" => 10,
             "not read" | "read" => 11,
@@ -280,15 +293,19 @@ impl Logs {
     pub fn on_scan_started(&mut self) {
         for row in &mut self.rows {
             row.state = Some(LogState::Waiting);
+            row.boot = None;
             (row.segments_read, row.bytes_read) = (0, 0);
-            row.verdict = None;
-            row.plan = None;
-            row.cuts = false;
+            (row.verdict, row.plan, row.cuts) = (None, None, false);
             row.findings.clear();
         }
         for dir in &mut self.dirs {
             dir.progress = None;
         }
+    }
+
+    /// Returns all rows, to be changed.
+    pub(super) fn rows_mut(&mut self) -> impl Iterator<Item = &mut LogRow> {
+        self.rows.iter_mut()
     }
 
     /// Lets the logs of the newest plan wait for its steps.
@@ -435,6 +452,7 @@ impl Logs {
             plan: None,
             cuts: false,
             choice: Choice::Open,
+            boot: None,
             place: Place::Listed,
         });
         self.longest_name = self.longest_name.max(dir_name.chars().count());
@@ -445,13 +463,10 @@ impl Logs {
     /// Gives each log dir the shortest end of its path that no other has.
     fn name_dirs(&mut self) {
         let ends = |path: &Path, parts: usize| -> String {
-            let names: Vec<String> = path
-                .components()
-                .map(|part| part.as_os_str().to_string_lossy().into_owned())
-                .collect();
-            let from = names.len().saturating_sub(parts);
-            let shown = names.get(from..).unwrap_or_default().join("/");
-            shown.replace("//", "/")
+            let names = path.components().map(Component::as_os_str);
+            let names: Vec<_> = names.map(std::ffi::OsStr::to_string_lossy).collect();
+            let shown = names.get(names.len().saturating_sub(parts)..);
+            shown.unwrap_or_default().join("/").replace("//", "/")
         };
         let paths: Vec<PathBuf> = self.dirs.iter().map(|dir| dir.path.clone()).collect();
         for (index, dir) in self.dirs.iter_mut().enumerate() {

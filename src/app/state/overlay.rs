@@ -6,9 +6,12 @@ use tui_input::Input;
 
 use crate::app::act::ActItem;
 use crate::app::confirm::Phrase;
+use crate::app::facts::KeptFacts;
 use crate::app::plan_text::PlanLine;
 use crate::terms::Timestamp;
 
+use super::free_space::FreeDialog;
+use super::live::LiveDialog;
 use super::table::Filter;
 
 /// Milliseconds for which a fresh prompt takes no key: what was typed ahead was not meant for it.
@@ -105,8 +108,23 @@ pub enum Overlay {
         /// Why the chosen one was refused.
         refused: Option<String>,
     },
+    /// The plans that were carried out, to be taken back.
+    Kept {
+        /// They, the newest first.
+        items: Vec<KeptFacts>,
+        /// The one under the cursor.
+        cursor: usize,
+        /// Why the chosen one cannot be.
+        refused: Option<String>,
+    },
     /// The newest plan.
     Plan(PlanDialog),
+    /// What can go to free space.
+    FreeSpace(FreeDialog),
+    /// A plan for the living cluster.
+    Live(LiveDialog),
+    /// Limits that are tried, on the pane itself.
+    WhatIf,
     /// How to end while something runs.
     Quit,
     /// The same as command lines.

@@ -315,7 +315,7 @@ fn lost(row: &LogRow) -> u64 {
 }
 
 /// Compares names so that `orders-9` comes before `orders-10`.
-fn natural(a: &str, b: &str) -> std::cmp::Ordering {
+pub(super) fn natural(a: &str, b: &str) -> std::cmp::Ordering {
     split(a).cmp(&split(b)).then_with(|| a.cmp(b))
 }
 

@@ -8,8 +8,12 @@ use crate::plan::HandOver;
 use crate::terms::{Position, Timestamp};
 
 use super::logs::{LogId, LogRow};
+use super::mirror_view::MirrorView;
 use super::overlay::Overlay;
+use super::replicas::ReplicaTable;
+use super::segments::SegmentsView;
 use super::table::LogTable;
+use super::volumes::VolumesView;
 use super::world::World;
 
 /// Milliseconds for which a notice is shown.
@@ -111,6 +115,8 @@ pub enum Pending {
     Nothing,
     /// The plan is shown.
     ShowPlan,
+    /// The plans that can be taken back are shown.
+    ShowKept,
     /// The program ends.
     Quit,
 }
@@ -122,10 +128,18 @@ pub struct View {
     pub pane: PaneId,
     /// The table of logs.
     pub table: LogTable,
+    /// The table of replicas.
+    pub replicas: ReplicaTable,
     /// The log that was entered.
     pub detail: Option<Detail>,
+    /// The segments pane.
+    pub segments: SegmentsView,
+    /// The volumes pane.
+    pub volumes: VolumesView,
     /// What lies over the panes; the last takes the keys.
     pub overlays: Vec<Overlay>,
+    /// The mirror pane.
+    pub mirror: MirrorView,
     /// What is told in passing.
     pub notice: Option<Notice>,
     /// What the next plan hands the dirs over as.

@@ -15,6 +15,10 @@ const FIRST_RATE_MS: i64 = 1_000;
 pub enum WorkKind {
     /// Batches are read, nothing is changed.
     Scan,
+    /// Every segment is read in full, nothing is changed.
+    Verify,
+    /// Names and small files are read for what stands in the way of a boot; nothing is changed.
+    Preflight,
     /// A plan is carried out by a process of its own.
     Apply {
         /// The job's id.

@@ -10,11 +10,17 @@ use crate::app::effect::PlanRequest;
 use crate::app::facts::{BrokerChoice, BrokerFacts, Presence};
 use crate::app::session::Session;
 use crate::engine::JobOutcome;
-use crate::plan::{HandOver, LogDirPlan, PartitionPlan, RecoveryPlan, StopState};
+use crate::plan::{HandOver, LogDirPlan, PartitionPlan, PlanAct, RecoveryPlan, StopState};
 use crate::terms::Timestamp;
 
+use super::boot::Boot;
+use super::live::{KeptChange, LiveWork};
 use super::logs::{LogRow, Logs};
+use super::mirror::MirrorRead;
+use super::replicas::ClusterView;
+use super::segments::RetentionFacts;
 use super::view::View;
+use super::volumes::VolumesFacts;
 use super::work::Work;
 
 /// What is known before anything was looked at.
@@ -30,6 +36,17 @@ pub struct Setup {
     pub armed: bool,
     /// The time.
     pub now: Timestamp,
+    /// What is shown.
+    pub subject: Subject,
+}
+
+/// What is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Subject {
+    /// A host, as it is.
+    Host,
+    /// A recording of one.
+    Recording,
 }
 
 /// A plan that was made and stored.
@@ -124,6 +141,20 @@ pub struct World {
     pub work: Option<Work>,
     /// The job that ended last.
     pub ended: Option<Ended>,
+    /// What was read for retention.
+    pub retention: Option<Arc<RetentionFacts>>,
+    /// The volumes of its log dirs.
+    pub volumes: Option<Arc<VolumesFacts>>,
+    /// The broker's boot that is watched, or was last.
+    pub boot: Option<Boot>,
+    /// The living cluster.
+    pub cluster: ClusterView,
+    /// What is asked of it now: a plan, or that it is carried out.
+    pub live_work: Option<LiveWork>,
+    /// Changes of it that wait for their old values, oldest first.
+    pub in_force: Vec<KeptChange>,
+    /// What is known of MirrorMaker 2, once it was asked for.
+    pub mirror: Option<MirrorRead>,
     /// Bytes a second at which batches were read on this host.
     pub measured_rate: Option<u64>,
 }
@@ -138,7 +169,16 @@ impl World {
     pub fn planned(&self, row: &LogRow) -> Option<&PartitionPlan> {
         let (dir, index) = row.plan?;
         let plan = &self.plan.as_ref()?.plan;
+        // Mends and cleanups were never laid over the rows.
+        if matches!(plan.act, PlanAct::Mend | PlanAct::CleanUp) {
+            return None;
+        }
         plan.log_dirs.get(dir)?.partitions.get(index)
+    }
+
+    /// Returns the boot if it goes on.
+    pub fn booting(&self) -> Option<&Boot> {
+        self.boot.as_ref().filter(|boot| boot.goes_on())
     }
 
     /// Returns the work if it still runs.
@@ -192,11 +232,17 @@ impl State {
 
     /// Makes the order of rows anew if anything changed it; to be called before each screen.
     pub fn refresh(&mut self) {
-        let logs = match &self.frozen {
-            Some(frozen) => &frozen.world.logs,
-            None => &self.world.logs,
+        let world = match &self.frozen {
+            Some(frozen) => &frozen.world,
+            None => &self.world,
         };
-        self.view.table.refresh(logs);
+        self.view.table.refresh(&world.logs);
+        self.view.replicas.refresh(&world.cluster);
+        self.view.mirror.refresh(world.mirror.as_ref());
+        let retention = self.shown().retention.clone();
+        self.view.segments.refresh(retention.as_ref());
+        let volumes = self.shown().volumes.clone();
+        self.view.volumes.refresh(volumes.as_deref());
     }
 
     /// Returns what the screen shows: the world, or what it was when it was frozen.

@@ -4,9 +4,9 @@ use crate::app::act::{self, Act, Target};
 use crate::app::action::PaneId;
 use crate::app::command;
 use crate::app::confirm::Phrase;
-use crate::app::effect::{Effect, PlanRequest, Scope};
+use crate::app::effect::{CleanupRequest, Copies, Effect, PlanRequest, Scope};
 use crate::app::event::Level;
-use crate::app::facts::Presence;
+use crate::app::facts::{KeptFacts, Presence};
 use crate::app::lines::hand_over_word;
 use crate::app::plan_text::plan_lines;
 use crate::app::state::{
@@ -15,7 +15,7 @@ use crate::app::state::{
 };
 use crate::plan::{HandOver, OnLoss, StopState, TruncationTarget};
 
-use super::tell;
+use super::{free_space, live, tell};
 
 /// Does an act, or says why not.
 pub(super) fn on_act(state: &mut State, act: Act, effects: &mut Vec<Effect>) {
@@ -25,6 +25,21 @@ pub(super) fn on_act(state: &mut State, act: Act, effects: &mut Vec<Effect>) {
     }
     match act {
         Act::Scan => plan(state, PlanRequest::default(), false, effects),
+        Act::Verify(target) => verify(state, &target, effects),
+        Act::Preflight => {
+            state.view.pane = PaneId::Recovery;
+            let text = "looking what stands in the way of a boot";
+            tell(state, effects, Level::Note, text);
+            effects.push(Effect::Preflight);
+        }
+        Act::Mend => {
+            let request = PlanRequest {
+                scope: Scope::Mends,
+                hand_over: HandOver::None,
+                ..PlanRequest::default()
+            };
+            plan(state, request, true, effects);
+        }
         Act::Recover(target) => recover(state, &target, effects),
         Act::Decide(id, on_loss) => {
             let request = PlanRequest {
@@ -32,17 +47,37 @@ pub(super) fn on_act(state: &mut State, act: Act, effects: &mut Vec<Effect>) {
                 on_loss,
                 hand_over: state.view.hand_over.unless_clean(),
                 truncation: None,
+                undoes: None,
+                verifies: false,
             };
             plan(state, request, true, effects);
         }
+        Act::AskFree => free_space::open(state, None, None, effects),
+        Act::CleanUp(ask) => {
+            let request = CleanupRequest {
+                ask,
+                on: act::selected_volume(state),
+                copies: Copies::Kept,
+            };
+            clean_up(state, request, effects);
+        }
+        Act::Live(wish) => live::plan(state, wish, effects),
+        Act::AskLive(line) => ask_line(state, line),
+        Act::ListKept => {
+            state.view.pending = Pending::ShowKept;
+            tell(
+                state,
+                effects,
+                Level::Note,
+                "looking what can be taken back",
+            );
+            effects.push(Effect::ListKept);
+        }
+        Act::Undo(plan) => undo(state, plan, effects),
         Act::AskTruncate(id) => {
             if let Some(row) = state.world.logs.row(id) {
                 let line = format!("truncate {} ", row.dir_name);
-                state.view.overlays.push(Overlay::Command(CommandLine {
-                    candidates: command::complete(&line, state),
-                    input: tui_input::Input::new(line),
-                    ..CommandLine::default()
-                }));
+                ask_line(state, line);
             }
         }
         Act::Truncate(id, to) => truncate(state, id, to, effects),
@@ -62,8 +97,10 @@ pub(super) fn on_act(state: &mut State, act: Act, effects: &mut Vec<Effect>) {
         Act::Arm => match state.session.arm(state.now) {
             Ok(()) => {
                 // What was refused for want of it is no longer.
-                if let Some(Overlay::Plan(dialog)) = state.view.top_mut() {
-                    dialog.refused = None;
+                match state.view.top_mut() {
+                    Some(Overlay::Plan(dialog)) => dialog.refused = None,
+                    Some(Overlay::Live(dialog)) => dialog.refused = None,
+                    _ => {}
                 }
                 let text = "ARMED: a plan that you confirm now changes files";
                 tell(state, effects, Level::Warn, text);
@@ -81,6 +118,43 @@ pub(super) fn on_act(state: &mut State, act: Act, effects: &mut Vec<Effect>) {
     }
 }
 
+/// Plans a cleanup; what asked for it stays below the plan.
+pub(super) fn clean_up(state: &mut State, request: CleanupRequest, effects: &mut Vec<Effect>) {
+    state.view.pending = Pending::ShowPlan;
+    state.view.pane = PaneId::Volumes;
+    tell(state, effects, Level::Note, "planning what is to go");
+    effects.push(Effect::Plan(PlanRequest {
+        scope: Scope::Cleanup(request),
+        hand_over: HandOver::None,
+        ..PlanRequest::default()
+    }));
+}
+
+/// Opens the command line with the begin of what is to be typed.
+fn ask_line(state: &mut State, line: String) {
+    state.view.overlays.push(Overlay::Command(CommandLine {
+        candidates: command::complete(&line, state),
+        input: tui_input::Input::new(line),
+        ..CommandLine::default()
+    }));
+}
+
+/// Reads all of the logs in full; what is found comes log by log.
+fn verify(state: &mut State, target: &Target, effects: &mut Vec<Effect>) {
+    let scope = act::scope(state, target);
+    if matches!(&scope, Scope::Logs(logs) if logs.is_empty()) {
+        tell(state, effects, Level::Warn, "nothing is marked");
+        return;
+    }
+    let request = PlanRequest {
+        scope,
+        hand_over: HandOver::None,
+        verifies: true,
+        ..PlanRequest::default()
+    };
+    plan(state, request, false, effects);
+}
+
 /// Plans a truncation; a dir that was stopped cleanly stays so.
 fn truncate(state: &mut State, id: LogId, to: TruncationTarget, effects: &mut Vec<Effect>) {
     let logs = &state.world.logs;
@@ -93,18 +167,61 @@ fn truncate(state: &mut State, id: LogId, to: TruncationTarget, effects: &mut Ve
             _ => state.view.hand_over.unless_clean(),
         },
         truncation: Some(to),
+        undoes: None,
+        verifies: false,
     };
     plan(state, request, true, effects);
+}
+
+/// Plans to take a plan back.
+pub(super) fn undo(state: &mut State, plan: String, effects: &mut Vec<Effect>) {
+    let request = PlanRequest {
+        undoes: Some(plan),
+        hand_over: HandOver::None,
+        ..PlanRequest::default()
+    };
+    self::plan(state, request, true, effects);
+}
+
+/// Shows the plans that can be taken back, unless something else was begun meanwhile.
+pub(super) fn show_kept(state: &mut State, items: Vec<KeptFacts>, effects: &mut Vec<Effect>) {
+    if state.view.pending != Pending::ShowKept {
+        return;
+    }
+    state.view.pending = Pending::Nothing;
+    if !state.view.overlays.is_empty() {
+        return;
+    }
+    if items.is_empty() {
+        let text = "no plan was carried out from this state dir that kept anything";
+        tell(state, effects, Level::Note, text);
+        return;
+    }
+    state.view.notice = None;
+    state.view.overlays.push(Overlay::Kept {
+        items,
+        cursor: 0,
+        refused: None,
+    });
+    effects.push(Effect::DrainInput);
 }
 
 /// Plans anew with another hand-over, if a plan is there.
 pub(super) fn on_hand_over(state: &mut State, hand_over: HandOver, effects: &mut Vec<Effect>) {
     state.view.hand_over = HandOverChoice(hand_over);
-    let Some(shown) = &state.world.plan else {
+    let recovery = state.world.plan.as_ref();
+    let recovery =
+        recovery.filter(|shown| !matches!(shown.request.scope, Scope::Mends | Scope::Cleanup(_)));
+    let Some(shown) = recovery else {
         let text = format!("the next plan hands over: {}", hand_over_word(hand_over));
         tell(state, effects, Level::Note, &text);
         return;
     };
+    if shown.request.undoes.is_some() {
+        let text = "an undo brings the checkpoints back as well: it hands nothing over";
+        tell(state, effects, Level::Warn, text);
+        return;
+    }
     if hand_over == HandOver::Clean && shown.request.scope != Scope::All {
         let text = "clean needs a plan of all log dirs: :recover";
         tell(state, effects, Level::Warn, text);
@@ -125,7 +242,7 @@ fn recover(state: &mut State, target: &Target, effects: &mut Vec<Effect>) {
     let scope = act::scope(state, target);
     let hand_over = match scope {
         Scope::All => state.view.hand_over.0,
-        Scope::Logs(_) => state.view.hand_over.unless_clean(),
+        Scope::Logs(_) | Scope::Mends | Scope::Cleanup(_) => state.view.hand_over.unless_clean(),
     };
     if matches!(&scope, Scope::Logs(logs) if logs.is_empty()) {
         tell(state, effects, Level::Warn, "nothing is marked");
@@ -136,6 +253,8 @@ fn recover(state: &mut State, target: &Target, effects: &mut Vec<Effect>) {
         on_loss: OnLoss::Ask,
         hand_over,
         truncation: None,
+        undoes: None,
+        verifies: false,
     };
     let made = state.world.plan.as_ref();
     let good = |shown: &ShownPlan| {
@@ -184,7 +303,9 @@ pub(super) fn stop(state: &mut State, effects: &mut Vec<Effect>) {
     };
     work.stopping = true;
     match &work.kind {
-        WorkKind::Scan => effects.push(Effect::CancelPlan),
+        WorkKind::Scan | WorkKind::Verify | WorkKind::Preflight => {
+            effects.push(Effect::CancelPlan);
+        }
         WorkKind::Apply { job, .. } => effects.push(Effect::StopJob { job: job.clone() }),
     }
 }
@@ -258,7 +379,16 @@ pub(super) fn apply(state: &mut State, hash: &str, effects: &mut Vec<Effect>) {
     state.session.disarm();
     state.view.overlays.clear();
     state.view.detail = None;
-    state.view.pane = PaneId::Recovery;
+    let is_cleanup = state
+        .world
+        .plan
+        .as_ref()
+        .is_some_and(|shown| matches!(shown.request.scope, Scope::Cleanup(_)));
+    state.view.pane = if is_cleanup {
+        PaneId::Volumes
+    } else {
+        PaneId::Recovery
+    };
     effects.push(Effect::Apply {
         plan: hash.to_owned(),
     });

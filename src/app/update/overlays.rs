@@ -2,15 +2,16 @@
 
 use tui_input::{Input, InputRequest};
 
-use crate::app::act;
+use crate::app::act::{self, Act};
 use crate::app::action::Action;
 use crate::app::command;
 use crate::app::confirm::Phrase;
 use crate::app::effect::Effect;
+use crate::app::facts::KeptFacts;
 use crate::app::state::{CommandLine, Overlay, Pending, Prompt, State, WorkKind};
 use crate::plan::HandOver;
 
-use super::{acts, keys};
+use super::{acts, free_space, keys, live, segments};
 
 /// More lines than any list of keys has.
 const HELP_LINES: usize = 200;
@@ -32,6 +33,12 @@ pub(super) fn on_action(
             }
             on_prompt(state, &action, effects);
         }
+        (Overlay::Live(dialog), action) if dialog.prompt.is_some() => {
+            if dialog.prompt.is_some_and(|prompt| prompt.is_deaf(now)) {
+                return None;
+            }
+            on_live_prompt(state, &action, effects);
+        }
         (Overlay::Quit, action) => on_quit(state, &action, effects),
         (_, Action::Quit) | (Overlay::Chooser { .. }, Action::Choose('q')) => {
             keys::quit(state, effects);
@@ -39,14 +46,17 @@ pub(super) fn on_action(
         // Without a broker there is nothing behind the chooser.
         (Overlay::Chooser { .. }, Action::Back) => {}
         (Overlay::Filter { before, .. }, Action::Back) => {
-            state.view.table.filter = before;
-            state.view.table.touch();
+            keys::put_filter(state, before);
             state.view.overlays.pop();
         }
+        (Overlay::WhatIf, Action::Back) => segments::drop_what_if(state),
+        (Overlay::WhatIf, action) => segments::on_what_if(state, &action),
         (_, Action::Back) => {
             state.view.overlays.pop();
         }
-        (Overlay::Plan(_) | Overlay::Lines { .. }, Action::OpenCommand) => {
+        (Overlay::FreeSpace(_), action) => free_space::on_action(state, &action, effects),
+        (Overlay::Live(_), Action::Choose('a')) => live::ask(state, effects),
+        (Overlay::Plan(_) | Overlay::Live(_) | Overlay::Lines { .. }, Action::OpenCommand) => {
             keys::open_command(state);
         }
         (_, Action::SaveScreen) => effects.push(Effect::SaveScreen),
@@ -55,6 +65,9 @@ pub(super) fn on_action(
         (Overlay::Plan(_), Action::Choose('h')) => next_hand_over(state, effects),
         (Overlay::Acts { items, cursor, .. }, action) => {
             on_acts(state, (&items, cursor), &action, effects);
+        }
+        (Overlay::Kept { items, cursor, .. }, Action::Enter) => {
+            on_kept(state, &items, cursor, effects);
         }
         (Overlay::Chooser { cursor }, Action::Enter) => {
             state.view.overlays.pop();
@@ -69,12 +82,42 @@ pub(super) fn on_action(
     None
 }
 
+/// Opens the plan that takes the chosen plan back, or says why there is none.
+fn on_kept(state: &mut State, items: &[KeptFacts], cursor: usize, effects: &mut Vec<Effect>) {
+    let Some(item) = items.get(cursor) else {
+        return;
+    };
+    let refused = item
+        .why_not
+        .clone()
+        .or_else(|| act::refusal(state, &Act::Undo(item.plan.clone())));
+    match refused {
+        None => acts::undo(state, item.plan.clone(), effects),
+        Some(why) => {
+            if let Some(Overlay::Kept { refused, .. }) = state.view.top_mut() {
+                *refused = Some(why);
+            }
+        }
+    }
+}
+
 /// Moves, scrolls and edits: what all of them do alike.
 fn on_move(state: &mut State, action: &Action) {
     let choices = state.world.choices.len();
     let mut filter = None;
     match (state.view.top_mut(), action) {
         (Some(Overlay::Chooser { cursor }), action) => shift(cursor, action, choices),
+        (
+            Some(Overlay::Kept {
+                items,
+                cursor,
+                refused,
+            }),
+            action,
+        ) => {
+            *refused = None;
+            shift(cursor, action, items.len());
+        }
         (Some(Overlay::Help { input, scroll }), action) => match action {
             Action::Edit(request) => {
                 input.handle(*request);
@@ -89,6 +132,10 @@ fn on_move(state: &mut State, action: &Action) {
         (Some(Overlay::Lines { lines, scroll }), action) => {
             let last = lines.len();
             shift(scroll, action, last);
+        }
+        (Some(Overlay::Live(dialog)), action) => {
+            let last = dialog.lines.len();
+            shift(&mut dialog.scroll, action, last);
         }
         (Some(Overlay::Plan(dialog)), action) => {
             let last = dialog.lines.len();
@@ -222,6 +269,23 @@ fn on_prompt(state: &mut State, action: &Action, effects: &mut Vec<Effect>) {
     }
 }
 
+fn on_live_prompt(state: &mut State, action: &Action, effects: &mut Vec<Effect>) {
+    let Some(Overlay::Live(dialog)) = state.view.top_mut() else {
+        return;
+    };
+    let Some(prompt) = &mut dialog.prompt else {
+        return;
+    };
+    match answer(prompt, action) {
+        Answer::Typing => {}
+        Answer::No => dialog.prompt = None,
+        Answer::Yes => {
+            dialog.prompt = None;
+            live::apply(state, effects);
+        }
+    }
+}
+
 /// Takes a key for the prompt; No is the default, and Esc is always No.
 fn answer(prompt: &mut Prompt, action: &Action) -> Answer {
     match (&prompt.phrase, action) {
@@ -261,7 +325,10 @@ fn on_quit(state: &mut State, action: &Action, effects: &mut Vec<Effect>) {
             state.view.pending = Pending::Quit;
             acts::stop(state, effects);
         }
-        (Action::Choose('e') | Action::Quit, WorkKind::Scan) => {
+        (
+            Action::Choose('e') | Action::Quit,
+            WorkKind::Scan | WorkKind::Verify | WorkKind::Preflight,
+        ) => {
             effects.extend([Effect::CancelPlan, Effect::Quit]);
         }
         _ => {}

@@ -5,17 +5,17 @@ use std::sync::Arc;
 use crate::app::action::PaneId;
 use crate::app::confirm::PlanSummary;
 use crate::app::effect::{Effect, PlanRequest, Scope, Target};
-use crate::app::event::{Event, Level};
+use crate::app::event::{Event, Level, Verified};
 use crate::app::facts::Presence;
 use crate::app::lines::short_hash;
 use crate::app::state::{Beside, Ended, Overlay, Pending, ShownPlan, State, Work, WorkKind};
 use crate::app::text;
 use crate::engine::{JobEvent, JobOutcome, LogState};
 use crate::log::Severity;
-use crate::plan::{OnLoss, RecoveryPlan};
+use crate::plan::{OnLoss, PlanAct, RecoveryPlan};
 use crate::terms::Timestamp;
 
-use super::{acts, tell};
+use super::{acts, tell, volumes};
 
 /// Takes what a scan, a job or a plan says.
 pub(super) fn on_event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
@@ -36,7 +36,10 @@ pub(super) fn on_event(state: &mut State, event: Event, effects: &mut Vec<Effect
             at,
         } => {
             finish_scan(state);
-            state.world.logs.on_plan(&plan);
+            // A plan that mends or deletes says nothing of what a boot makes of the logs.
+            if !matches!(plan.act, PlanAct::Mend | PlanAct::CleanUp) {
+                state.world.logs.on_plan(&plan);
+            }
             let text = describe(&plan, &hash);
             effects.push(Effect::Log {
                 target: Target::Krescue,
@@ -65,6 +68,16 @@ pub(super) fn on_event(state: &mut State, event: Event, effects: &mut Vec<Effect
                 acts::show_plan(state, effects);
             }
         }
+        Event::Verified(verified) => {
+            finish_scan(state);
+            let (level, text) = verified_line(verified);
+            tell(state, effects, level, &text);
+        }
+        Event::Preflight(counts) => {
+            finish_scan(state);
+            let (level, text) = preflight_line(counts);
+            tell(state, effects, level, &text);
+        }
         Event::PlanFailed(cause) => {
             finish_scan(state);
             state.view.pending = Pending::Nothing;
@@ -77,7 +90,7 @@ pub(super) fn on_event(state: &mut State, event: Event, effects: &mut Vec<Effect
                 state,
                 effects,
                 Level::Note,
-                "the scan was ended; nothing was changed",
+                "it was ended; nothing was changed",
             );
         }
         Event::ApplyFailed(cause) => {
@@ -96,9 +109,13 @@ pub(super) fn found(
     (kind, plan, hash): (WorkKind, Arc<RecoveryPlan>, String),
     at: Timestamp,
 ) {
-    state.world.logs.on_plan(&plan);
+    let is_cleanup = plan.act == PlanAct::CleanUp;
+    if !is_cleanup {
+        state.world.logs.on_plan(&plan);
+    }
     let request = PlanRequest {
         hand_over: plan.hand_over,
+        undoes: plan.undoes.clone(),
         ..PlanRequest::default()
     };
     state.world.plan = Some(ShownPlan {
@@ -112,12 +129,17 @@ pub(super) fn found(
         applied: true,
     });
     started(state, kind, at);
-    state.view.pane = PaneId::Recovery;
+    state.view.pane = if is_cleanup {
+        PaneId::Volumes
+    } else {
+        PaneId::Recovery
+    };
 }
 
 fn started(state: &mut State, kind: WorkKind, at: Timestamp) {
     match &kind {
-        WorkKind::Scan => state.world.logs.on_scan_started(),
+        WorkKind::Scan | WorkKind::Verify => state.world.logs.on_scan_started(),
+        WorkKind::Preflight => {}
         WorkKind::Apply { .. } => state.world.logs.on_apply_started(),
     }
     state.world.work = Some(Work::new(kind, at));
@@ -165,6 +187,7 @@ fn on_work(state: &mut State, event: &JobEvent, effects: &mut Vec<Effect>) {
         return;
     };
     let carried_out = state.world.plan.as_ref().filter(|shown| shown.hash == plan);
+    let carried_out_act = carried_out.map(|shown| shown.plan.act);
     state.world.ended = Some(Ended {
         job,
         outcome: outcome.clone(),
@@ -187,13 +210,19 @@ fn on_work(state: &mut State, event: &JobEvent, effects: &mut Vec<Effect>) {
     }
     // What a boot would do now is looked at anew, so that nobody has to believe it.
     effects.push(Effect::List);
-    if !matches!(outcome, JobOutcome::Failed { .. }) {
-        let hand_over = state.world.plan.as_ref().map(|shown| shown.plan.hand_over);
+    volumes::read(state, effects);
+    let was_cleanup = carried_out_act == Some(PlanAct::CleanUp);
+    if !matches!(outcome, JobOutcome::Failed { .. }) && !was_cleanup {
+        let shown = state.world.plan.as_ref();
+        let shown = shown.filter(|shown| shown.plan.undoes.is_none());
+        let hand_over = shown.map(|shown| shown.plan.hand_over);
         effects.push(Effect::Plan(PlanRequest {
             scope: Scope::All,
             on_loss: OnLoss::Ask,
-            hand_over: hand_over.unwrap_or_default(),
+            hand_over: hand_over.unwrap_or(state.view.hand_over.0),
             truncation: None,
+            undoes: None,
+            verifies: false,
         }));
     }
 }
@@ -255,6 +284,51 @@ fn line(event: &JobEvent) -> Option<(Level, String)> {
             ..
         } => Some((Level::Note, format!("{dir_name} stays as it is"))),
         _ => None,
+    }
+}
+
+fn verified_line(verified: Verified) -> (Level, String) {
+    let logs = text::plural(verified.logs, "log", "logs");
+    let bytes = text::bytes(verified.bytes);
+    match verified.bad {
+        0 => (
+            Level::Note,
+            format!("verified {logs}, {bytes}: nothing beyond routine"),
+        ),
+        bad => (
+            Level::Error,
+            format!("verified {logs}, {bytes}: {bad} with findings, in their rows"),
+        ),
+    }
+}
+
+fn preflight_line([fatal, loss, warnings]: [u64; 3]) -> (Level, String) {
+    match (fatal, loss, warnings) {
+        (0, 0, 0) => (
+            Level::Note,
+            "preflight: nothing beyond routine; :scan says what a boot cuts".to_owned(),
+        ),
+        (0, 0, warnings) => (
+            Level::Warn,
+            format!(
+                "preflight: it will start; {}",
+                text::plural(warnings, "warning", "warnings")
+            ),
+        ),
+        (0, loss, _) => (
+            Level::Error,
+            format!(
+                "preflight: DO NOT START: a boot loses data ({})",
+                text::plural(loss, "finding", "findings")
+            ),
+        ),
+        (fatal, ..) => (
+            Level::Error,
+            format!(
+                "preflight: DO NOT START: {} the boot or destroy data; :mend shows what can be mended",
+                text::plural(fatal, "problem ends", "problems end")
+            ),
+        ),
     }
 }
 

@@ -279,7 +279,7 @@ fn told(
         None => {}
     }
     match &row.verdict {
-        Some(Verdict::Ask(ask)) if !ask.accepted => told.extend(told_of_ask(ask, theme)),
+        Some(Verdict::Ask(ask)) if !ask.accepted => told.extend(told_of_ask(ask, world, theme)),
         Some(Verdict::Refused { cause }) => {
             told.push(("kafka", format!("would not load it: {cause}"), theme.danger));
             told.push(("krescue", "leaves it as it is".to_owned(), theme.text));
@@ -290,7 +290,7 @@ fn told(
         Some(Verdict::Skipped { why }) => {
             told.push(("krescue", format!("skips it: {why}"), theme.dim));
         }
-        Some(Verdict::TakeBack) => {
+        Some(Verdict::Mend | Verdict::TakeBack) => {
             let text = "brings it back to what it was before the plan".to_owned();
             told.push(("krescue", text, theme.text));
         }
@@ -298,13 +298,20 @@ fn told(
             let text = "a boot leaves these files as they are".to_owned();
             told.push(("kafka", text, theme.good));
         }
-        Some(Verdict::Recover | Verdict::Truncate(_) | Verdict::Ask(_)) | None => {}
+        Some(
+            Verdict::Recover
+            | Verdict::Truncate(_)
+            | Verdict::Ask(_)
+            | Verdict::Delete(_)
+            | Verdict::Move(_),
+        )
+        | None => {}
     }
     told.extend(told_of_steps(world, row, file.as_deref(), theme));
     told
 }
 
-fn told_of_ask(ask: &Ask, theme: &Theme) -> Vec<Told> {
+fn told_of_ask(ask: &Ask, world: &World, theme: &Theme) -> Vec<Told> {
     let records = ask.lost_records.map_or_else(
         || "? records".to_owned(),
         |records| format!("{} records", text::count(records)),
@@ -314,12 +321,25 @@ fn told_of_ask(ask: &Ask, theme: &Theme) -> Vec<Told> {
         words::loss(ask),
         words::ask_reason(ask.reason)
     );
-    let krescue = "leaves it until you decide (class C): x c cut only here, x e keep all of it, x f Kafka's way; \
-                   or fetch it anew from another replica";
-    vec![
+    let first = match &ask.no_set_aside {
+        None => "x b set the whole replica aside, to be fetched again, ",
+        Some(_) => "",
+    };
+    let krescue = format!(
+        "leaves it until you decide (class C): {first}x c cut only here, x e keep all of it, x f Kafka's way"
+    );
+    let mut told = vec![
         ("kafka", kafka, theme.danger),
-        ("krescue", krescue.to_owned(), theme.text),
-    ]
+        ("krescue", krescue, theme.text),
+    ];
+    let now = world.plan.as_ref().map(|shown| shown.plan.now);
+    if let (Some(replicas), Some(now)) = (&ask.replicas, now) {
+        told.push(("elsewhere", replicas.elsewhere(now), theme.text));
+    }
+    if let Some(why) = &ask.no_set_aside {
+        told.push(("", format!("it cannot be set aside: {why}"), theme.dim));
+    }
+    told
 }
 
 /// Returns the steps of a file first, then the others, since one file's change explains another's.

@@ -7,10 +7,11 @@ use ratatui::style::Style;
 
 use crate::app::confirm::class_word;
 use crate::app::facts::Presence;
+use crate::app::killers::killers;
 use crate::app::lines::{hand_over_word, short_hash};
 use crate::app::situation::Situation;
-use crate::app::state::World;
-use crate::app::{Action, State, text, words};
+use crate::app::state::{Boot, World};
+use crate::app::{Action, State, boot_words, text, volume_words, words};
 use crate::tui::canvas::{cut, put, wrap};
 use crate::tui::keymap::{self, Binding};
 use crate::tui::pane::Pane;
@@ -157,6 +158,19 @@ fn facts(state: &State, theme: &Theme) -> Vec<Fact> {
         text::bytes(bytes),
     );
     facts.push(("logs", text, theme.text));
+    for (urgency, text) in volume_words::summary(world, 4) {
+        facts.push(("volumes", text, theme.urgency(urgency)));
+    }
+    if let Some(boot) = world.booting() {
+        let text = format!(
+            "{}, seen for {}; {}",
+            boot_words::phase(boot.report.phase),
+            text::age(boot.seen, state.now).replace(" ago", ""),
+            boot_words::sources(&boot.report, state.now)
+        );
+        facts.push(("boots", text, theme.busy));
+        facts.extend(foresight_facts(state, boot, theme));
+    }
     facts.extend(plan_facts(state, world, theme));
     if let Some(ended) = &world.ended {
         let did = ended.did.map_or_else(
@@ -196,6 +210,29 @@ fn facts(state: &State, theme: &Theme) -> Vec<Fact> {
         |rate| format!("{} as measured here", text::rate(rate)),
     );
     facts.push(("reading", rate, theme.dim));
+    facts
+}
+
+/// Returns who will end the boot, what is to be raised, and what is the shorter way.
+fn foresight_facts(state: &State, boot: &Boot, theme: &Theme) -> Vec<Fact> {
+    let foresight = boot.foresight(state.shown().measured_rate);
+    let mut facts = Vec::new();
+    if let Some(kill) = foresight.killed {
+        let at = text::clock(kill.at, &state.setup.zone);
+        facts.push(("killed at", format!("{at} by {}", kill.who), theme.danger));
+        facts.push(("raise", kill.raise, theme.warn));
+    }
+    if let Some(advice) = foresight.advice {
+        facts.push(("advice", advice, theme.text));
+    }
+    let killers = killers(&boot.history);
+    if !killers.is_empty() {
+        facts.push(("can end it", killers.join(" · "), theme.warn));
+    }
+    let pass = boot.report.first_pass.as_ref();
+    if let Some(text) = pass.and_then(boot_words::first_pass) {
+        facts.push(("then", text, theme.warn));
+    }
     facts
 }
 

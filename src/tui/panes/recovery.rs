@@ -14,12 +14,14 @@ use ratatui::layout::Rect;
 use crate::app::facts::Presence;
 use crate::app::lines::short_hash;
 use crate::app::state::{WorkKind, World};
-use crate::app::{Action, State, text};
+use crate::app::{Action, State, boot_words, text};
 use crate::tui::canvas::{cut, put, put_right};
 use crate::tui::keymap::{self, Binding};
 use crate::tui::pane::Pane;
 use crate::tui::theme::Theme;
-use crate::tui::widgets::{SortableTable, dir_rows, dir_rows_height, log_table};
+use crate::tui::widgets::{
+    SortableTable, boot_threads, boot_threads_height, dir_rows, dir_rows_height, log_table,
+};
 
 use super::detail::DetailView;
 
@@ -44,7 +46,16 @@ impl Pane for RecoveryPane {
         let [dirs, title, mut table] = split(area, dirs);
         dir_rows(world, theme, dirs, buf);
         draw_title(state, theme, title, buf);
-        if table.height >= ROOM_FOR_PREVIEW && state.selected_log().is_some() {
+        let threads = boot_threads_height(world, table.height);
+        if threads > 0 {
+            let area = Rect {
+                y: table.y + table.height - threads,
+                height: threads,
+                ..table
+            };
+            table.height -= threads;
+            boot_threads(world, theme, area, buf);
+        } else if table.height >= ROOM_FOR_PREVIEW && state.selected_log().is_some() {
             let rows = u16::try_from(state.view.table.order().len()).unwrap_or(u16::MAX);
             let used = rows.saturating_add(2).min(table.height * 3 / 5);
             let preview = Rect {
@@ -127,10 +138,19 @@ fn title(state: &State, world: &World) -> String {
     let age = |at| text::age(at, state.now);
     if let Some(work) = world.running() {
         return match &work.kind {
+            WorkKind::Verify => match world.presence() {
+                Some(Presence::Down) | None => {
+                    "VERIFY reads every segment: nothing is changed".to_owned()
+                }
+                Some(_) => {
+                    "VERIFY beside a living broker: slowly, and nothing is changed".to_owned()
+                }
+            },
             WorkKind::Scan => match world.presence() {
                 Some(Presence::Down) | None => "SCAN runs: nothing is changed".to_owned(),
                 Some(_) => "SCAN beside a living broker: slowly, and nothing is changed".to_owned(),
             },
+            WorkKind::Preflight => "PREFLIGHT: nothing is changed".to_owned(),
             WorkKind::Apply { job, plan } => {
                 let progress = &work.progress;
                 format!(
@@ -140,6 +160,25 @@ fn title(state: &State, world: &World) -> String {
                     text::count(progress.steps_total)
                 )
             }
+        };
+    }
+    if let Some(boot) = &world.boot
+        && world
+            .plan
+            .as_ref()
+            .is_none_or(|plan| plan.made < boot.report.at)
+    {
+        let sources = boot_words::sources(&boot.report, state.now);
+        let how = match &boot.report.end {
+            None => boot_words::phase(boot.report.phase).to_owned(),
+            Some(end) => boot_words::ended(end),
+        };
+        return match boot.losses() {
+            0 => format!("THE BROKER'S BOOT · {how} · {sources}"),
+            lost => format!(
+                "THE BROKER'S BOOT · {} · {how} · {sources}",
+                text::plural(lost, "LOSS", "LOSSES")
+            ),
         };
     }
     if let Some(shown) = &world.plan {

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 
 use crate::app::facts::Presence;
 use crate::app::lines::hand_over_word;
-use crate::app::state::{DirRow, World};
+use crate::app::state::{BootDir, DirRow, World, seconds};
 use crate::app::{text, words};
 use crate::engine::Phase;
 use crate::log::Severity;
@@ -48,13 +48,24 @@ pub fn dir_rows(world: &World, theme: &Theme, area: Rect, buf: &mut Buffer) {
         put(buf, area, (1, y), &label, theme.title);
         let x = label_width + 3;
         let pen = &mut Pen { buf, theme, area };
+        let boot = world.booting().filter(|boot| boot.has_logs_to_load());
+        if let Some(report) = boot.and_then(|boot| boot.dir(dir)) {
+            booting(pen, (x, y), report);
+            continue;
+        }
         let work = world.running().and_then(|work| {
             let dirs = &work.progress.dirs;
             Some((work, dirs.iter().position(|d| d.log_dir == dir.path)?))
         });
         match work {
             Some((work, at)) if work.progress.phase == Phase::Scanning => {
-                moving(pen, (x, y), dir, (work.dir_rate(at), work.dir_left(at)));
+                let progress = dir.progress.as_ref().map(|progress| Reading {
+                    bytes: (progress.bytes_done, progress.bytes_total),
+                    logs: (progress.logs_done, Some(progress.logs_total)),
+                    rate: work.dir_rate(at),
+                    left: work.dir_left(at),
+                });
+                moving(pen, (x, y), progress);
             }
             Some((work, _)) if work.is_apply() => changing(pen, (x, y), dir),
             _ => standing(pen, (x, y), world, index),
@@ -77,22 +88,75 @@ fn changing(pen: &mut Pen<'_>, (x, y): (u16, u16), dir: &DirRow) {
     pen.put((x + bar_width + 1, y), &words, theme.text);
 }
 
+/// How far the reading of a log dir is.
+#[derive(Debug, Clone, Copy)]
+struct Reading {
+    /// Done, and in all.
+    bytes: (u64, u64),
+    /// Done, and in all.
+    logs: (u64, Option<u64>),
+    /// Bytes a second.
+    rate: Option<u64>,
+    /// Seconds.
+    left: Option<u64>,
+}
+
+/// Draws how far the broker's boot is with a log dir.
+fn booting(pen: &mut Pen<'_>, (x, y): (u16, u16), dir: &BootDir) {
+    let theme = pen.theme;
+    if dir.offline {
+        let text = "OFFLINE: the broker gave it up and serves none of its logs";
+        pen.put(
+            (x, y),
+            &cut(text, pen.area.width.saturating_sub(x)),
+            theme.danger,
+        );
+        return;
+    }
+    let logs = (dir.logs_done, dir.logs_total);
+    let Some(progress) = dir.progress.filter(|_| dir.unclean != Some(false)) else {
+        let all = dir.logs_total.map_or_else(|| "?".to_owned(), text::count);
+        let how = match dir.unclean {
+            Some(false) => "stopped cleanly: loaded, not read",
+            _ => "bytes ?: its files cannot be seen",
+        };
+        let text = format!("{}/{all} logs · {how}", dir.logs_done);
+        pen.put(
+            (x, y),
+            &cut(&text, pen.area.width.saturating_sub(x)),
+            theme.text,
+        );
+        return;
+    };
+    let left = progress
+        .left
+        .and_then(|left| u64::try_from(left.likely_ms).ok());
+    let reading = Reading {
+        bytes: (progress.bytes_done, progress.bytes_total),
+        logs,
+        rate: progress.bytes_per_s,
+        left: left.and_then(|ms| seconds(ms, 1000)),
+    };
+    moving(pen, (x, y), Some(reading));
+}
+
 /// Draws how far the reading of a log dir is.
-fn moving(
-    pen: &mut Pen<'_>,
-    (x, y): (u16, u16),
-    dir: &DirRow,
-    (rate, left): (Option<u64>, Option<u64>),
-) {
+fn moving(pen: &mut Pen<'_>, (x, y): (u16, u16), progress: Option<Reading>) {
     let (theme, area) = (pen.theme, pen.area);
-    let Some(progress) = &dir.progress else {
+    let Some(Reading {
+        bytes: (done, total),
+        logs,
+        rate,
+        left,
+    }) = progress
+    else {
         pen.put((x, y), "?", theme.dim);
         return;
     };
-    let (done, total) = (progress.bytes_done, progress.bytes_total);
     let percent =
         text::percent(done, total).map_or_else(|| "?".to_owned(), |percent| format!("{percent} %"));
-    let logs = format!("{}/{} logs", progress.logs_done, progress.logs_total);
+    let all = logs.1.map_or_else(|| "?".to_owned(), |all| all.to_string());
+    let logs = format!("{}/{all} logs", logs.0);
     let rate = match rate {
         _ if done == 0 => String::new(),
         Some(rate) => text::rate(rate),

@@ -5,6 +5,7 @@ use ratatui::layout::Rect;
 
 use crate::app::state::{Direction, LogColumn, LogRow, World};
 use crate::app::{State, text, words};
+use crate::engine::LogState;
 use crate::tui::canvas::{Pen, width};
 use crate::tui::theme::Theme;
 
@@ -83,7 +84,9 @@ impl Widths {
         Self {
             partition: name.clamp(9, (room / 4).clamp(12, 48)),
             // While a scan runs there are two numbers in this column.
-            bytes: if world.running().is_some_and(|work| !work.is_apply()) {
+            bytes: if world.booting().is_some()
+                || world.running().is_some_and(|work| !work.is_apply())
+            {
                 13
             } else {
                 9
@@ -132,8 +135,10 @@ fn cell(world: &World, theme: &Theme, row: &LogRow, column: LogColumn) -> Cell {
         LogColumn::Bytes => (bytes(row), theme.text),
         LogColumn::Offsets => (words::row_offsets(row, world.planned(row)), theme.text),
         LogColumn::Finding => {
-            let style = row
-                .severity()
+            let told = row.boot.as_ref().and_then(|boot| boot.worst.as_ref());
+            let style = told
+                .map(|(severity, _)| *severity)
+                .or_else(|| row.severity())
                 .map_or(theme.dim, |worst| theme.severity(worst));
             (words::row_finding(row), style)
         }
@@ -143,6 +148,20 @@ fn cell(world: &World, theme: &Theme, row: &LogRow, column: LogColumn) -> Cell {
 
 /// Segments, and how many of them were read where a scan runs or ran.
 fn segments(row: &LogRow) -> String {
+    if let Some(boot) = &row.boot {
+        let all = boot
+            .segments
+            .map_or_else(|| text::UNKNOWN.to_owned(), text::count);
+        return match row.state {
+            Some(LogState::Waiting) => row
+                .segments
+                .map_or_else(|| text::UNKNOWN.to_owned(), text::count),
+            Some(LogState::Done) if boot.segments.is_none() => row
+                .segments
+                .map_or_else(|| text::UNKNOWN.to_owned(), text::count),
+            _ => format!("{}/{all}", row.segments_read),
+        };
+    }
     match (row.segments, row.state) {
         (None, _) => text::UNKNOWN.to_owned(),
         (Some(all), None) => text::count(all),
@@ -151,6 +170,13 @@ fn segments(row: &LogRow) -> String {
 }
 
 fn bytes(row: &LogRow) -> String {
+    if let (Some(boot), Some(LogState::Scanning)) = (&row.boot, row.state) {
+        let all = boot.bytes.map_or_else(
+            || text::UNKNOWN.to_owned(),
+            |all| text::bytes_of(row.bytes_read, all),
+        );
+        return all;
+    }
     match row.bytes {
         None => text::UNKNOWN.to_owned(),
         Some(all) if row.word() == "scanning" => text::bytes_of(row.bytes_read, all),

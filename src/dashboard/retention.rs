@@ -1,0 +1,53 @@
+//! Reads what retention depends on, beside the screen.
+
+use std::sync::Arc;
+
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::look::{News, now, tell_event};
+use crate::app::Event;
+use crate::app::state::RetentionFacts;
+use crate::cli::target::{HostLogs, read_host_logs};
+use crate::cli::{Context, Look};
+
+/// Reads all logs of a broker in a thread of its own.
+pub(super) fn read_retention(
+    context: &Arc<Context>,
+    look: &Arc<Look>,
+    news: &UnboundedSender<News>,
+) {
+    let (context, look, listener) = (Arc::clone(context), Arc::clone(look), news.clone());
+    tell_event(news, move || {
+        let is_wanted = || !listener.is_closed();
+        let read = read_host_logs(&context, &look, None, &is_wanted);
+        Event::Retention(
+            read.map(|read| Arc::new(facts(&context, read)))
+                .map_err(|error| error.to_string()),
+        )
+    });
+}
+
+fn facts(context: &Context, read: HostLogs) -> RetentionFacts {
+    let at = now();
+    let mut host = read.host;
+    // The clock of a screen that stands for hours is not that of its start.
+    if !context.now_given {
+        host.now = at;
+    }
+    let of_logs = host.logs.iter().flat_map(|log| {
+        let named = move |finding: &crate::log::Finding| {
+            format!("{}: {}", log.facts.dir_name, finding.text)
+        };
+        log.facts.findings.iter().map(named)
+    });
+    let notes = read.findings.iter().map(|(dir, finding)| match dir {
+        Some(dir) => format!("{}: {}", dir.display(), finding.text),
+        None => finding.text.clone(),
+    });
+    RetentionFacts {
+        notes: notes.chain(of_logs).collect(),
+        host,
+        settings_source: read.settings_source,
+        at,
+    }
+}
