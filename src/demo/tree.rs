@@ -76,6 +76,20 @@ pub struct DemoTree {
 /// The disk's.
 pub fn write_crashed(folder: &Path) -> Result<DemoTree, DemoError> {
     unpack(CRASHED, folder)?;
+    let (kafka_version, now) = about(folder)?;
+    let log_dirs = vec![folder.join("data1"), folder.join("data2")];
+    let config = folder.join("server.properties");
+    point_to(&config, &log_dirs)?;
+    Ok(DemoTree {
+        config,
+        log_dirs,
+        kafka_version,
+        now,
+    })
+}
+
+/// Reads what an archive says of itself: its release, and the clock to judge it by.
+pub(super) fn about(folder: &Path) -> Result<(KafkaVersion, Timestamp), DemoError> {
     let about = read_properties(&folder.join("about.properties"))?;
     let kafka_version = about
         .get("kafka.version")
@@ -85,15 +99,7 @@ pub fn write_crashed(folder: &Path) -> Result<DemoTree, DemoError> {
         .get("killed.at")
         .and_then(|time| time.parse().ok())
         .ok_or(DemoError::Missing("killed.at"))?;
-    let log_dirs = vec![folder.join("data1"), folder.join("data2")];
-    let config = folder.join("server.properties");
-    point_to(&config, &log_dirs)?;
-    Ok(DemoTree {
-        config,
-        log_dirs,
-        kafka_version,
-        now: Timestamp(killed + AFTER_KILL_MS),
-    })
+    Ok((kafka_version, Timestamp(killed + AFTER_KILL_MS)))
 }
 
 fn read_properties(path: &Path) -> Result<Properties, DemoError> {
@@ -105,18 +111,25 @@ fn read_properties(path: &Path) -> Result<Properties, DemoError> {
 }
 
 /// Makes `log.dirs` of a configuration say where the dirs are.
-fn point_to(config: &Path, log_dirs: &[PathBuf]) -> Result<(), DemoError> {
-    let mut properties = read_properties(config)?;
+pub(super) fn point_to(config: &Path, log_dirs: &[PathBuf]) -> Result<(), DemoError> {
     let paths: Vec<String> = log_dirs
         .iter()
         .map(|dir| dir.display().to_string())
         .collect();
-    properties.entries.retain(|entry| entry.key != "log.dirs");
-    properties.entries.push(Property {
-        key: "log.dirs".to_owned(),
-        value: paths.join(","),
-        line: 0,
-    });
+    set_properties(config, &[("log.dirs", &paths.join(","))])
+}
+
+/// Sets keys of a configuration.
+pub(super) fn set_properties(config: &Path, values: &[(&str, &str)]) -> Result<(), DemoError> {
+    let mut properties = read_properties(config)?;
+    for (key, value) in values {
+        properties.entries.retain(|entry| entry.key != *key);
+        properties.entries.push(Property {
+            key: (*key).to_owned(),
+            value: (*value).to_owned(),
+            line: 0,
+        });
+    }
     let text = properties.encode("the demo's log dirs");
     fs::write(config, text).map_err(DemoError::at(config))
 }
