@@ -310,7 +310,10 @@ fn a_stopped_apply_leaves_no_file_of_its_own() {
     std::fs::write(&pack, vec![0; bytes.len()]).unwrap();
     let before = contents(&tree.path("d1"));
     let outcome = apply(&RealStorage, &state, &plan);
-    assert!(matches!(outcome, JobOutcome::Failed { .. }), "{outcome:?}");
+    let JobOutcome::Refused { cause } = outcome else {
+        panic!("{outcome:?}");
+    };
+    assert!(cause.contains("nothing was changed"), "{cause}");
     assert_eq!(contents(&tree.path("d1")), before);
 }
 

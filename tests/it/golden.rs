@@ -80,6 +80,8 @@ pub(crate) fn case(files: &Files, name: &str, version: KafkaVersion) -> Case {
             checkpoint_io_error: malformed,
             hand_over: krescue::plan::HandOver::None,
             truncation: None,
+            replicas: None,
+            quarantine: Some("quarantine".into()),
         },
         after: (!after.is_empty()).then(|| {
             after

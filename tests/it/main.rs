@@ -13,6 +13,7 @@ mod apply_job;
 mod architecture;
 mod cases;
 mod cli;
+mod client;
 #[cfg(feature = "tui")]
 mod dashboard;
 mod demo;
@@ -22,13 +23,18 @@ mod fuzz;
 mod golden;
 mod golden_on_disk;
 mod metadata;
+mod mirror;
 mod ownership;
 mod plan_job;
 mod power_cut;
+mod preflight_host;
 #[cfg(feature = "tui")]
 mod pty;
 mod recovery;
+mod relocation;
+mod retention;
 mod server_log;
+mod set_aside;
 mod support;
 mod truncation;
 mod undo;

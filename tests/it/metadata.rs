@@ -1,15 +1,17 @@
 //! A node's metadata on disk against what its live broker said.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use krescue::cluster::{
-    CleanupPolicy, ConfigLevels, ConfigMoment, ConfigSource, FoldFinding, FoldedDir, LogConfig,
-    LogConfigValue, MetadataImage, fold_dir,
+    ConfigLevels, ConfigMoment, ConfigSource, FoldFinding, FoldedDir, FollowedDir, LogConfig,
+    MetadataImage, fold_dir,
 };
 use krescue::format::properties::Properties;
 use krescue::terms::{LeaderEpoch, Offset, TopicPartition};
 use serde_json::Value;
 
+use crate::support::config_text::{as_text, source_number};
 use crate::support::golden_archive::{Files, below, unpack};
 
 const NODES: &[u8] = include_bytes!("../golden/metadata/nodes.tar.zst");
@@ -51,6 +53,48 @@ fn image_when_told(node: &Node) -> MetadataImage {
     assert_eq!(folded.findings, [], "{}", node.name);
     assert_eq!(folded.given_up, [], "{}", node.name);
     folded.image
+}
+
+fn is_segment(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|it| it == "log")
+}
+
+#[test]
+fn a_log_that_grows_is_folded_as_if_it_were_read_anew() {
+    for node in nodes() {
+        let names: Vec<_> = node.dir.keys().cloned().collect();
+        let newest = names.iter().filter(|name| is_segment(name)).max();
+        let newest = newest.unwrap();
+        let whole = node.dir[newest].len();
+        let (mut followed, mut read_bytes) = (FollowedDir::default(), 0);
+        // Cut anywhere, in the middle of a batch too; the last steps bring nothing new.
+        for part in [1, 3, 4, 9, 10, 10] {
+            let mut dir = node.dir.clone();
+            dir.get_mut(newest).unwrap().truncate(whole * part / 10);
+            let before = read_bytes;
+            let image = followed.advance(&names, |name, position, count| {
+                let bytes = &dir[name][usize::try_from(position).unwrap()..];
+                let bytes = &bytes[..count.min(bytes.len())];
+                read_bytes += bytes.len();
+                Ok::<_, ()>(bytes.to_vec())
+            });
+            assert_eq!(
+                image.unwrap(),
+                Some(&fold(&dir, None).image),
+                "{}",
+                node.name
+            );
+            let again = read_bytes - before;
+            assert!(
+                part == 1 || again < whole,
+                "{}: {again} of {whole}",
+                node.name
+            );
+        }
+        // A log that is another one by now is folded from its beginning.
+        let empty = followed.advance(&[], |_, _, _| Ok::<_, ()>(Vec::new()));
+        assert_eq!(empty, Ok(None));
+    }
 }
 
 #[test]
@@ -116,57 +160,6 @@ fn server_properties(node: &Node) -> BTreeMap<String, String> {
     entries.into_iter().map(|it| (it.key, it.value)).collect()
 }
 
-fn source_number(source: ConfigSource) -> i64 {
-    match source {
-        ConfigSource::Topic => 1,
-        ConfigSource::Broker => 2,
-        ConfigSource::AllBrokers => 3,
-        ConfigSource::Static => 4,
-        ConfigSource::Default => 5,
-    }
-}
-
-/// Returns every setting as text, by the topic's key.
-fn as_text(config: &LogConfig) -> Vec<(&'static str, String, ConfigSource)> {
-    fn one<T: ToString>(
-        key: &'static str,
-        found: &LogConfigValue<T>,
-    ) -> (&'static str, String, ConfigSource) {
-        (key, found.value.to_string(), found.source)
-    }
-    let policy = match config.cleanup_policy.value {
-        CleanupPolicy::Delete => "delete",
-        CleanupPolicy::Compact => "compact",
-        CleanupPolicy::CompactDelete => "compact,delete",
-        CleanupPolicy::Nothing => "",
-    };
-    vec![
-        one("index.interval.bytes", &config.index_interval_bytes),
-        one("segment.index.bytes", &config.segment_index_bytes),
-        one(config.segment_bytes.key, &config.segment_bytes),
-        one("preallocate", &config.preallocate),
-        one("segment.ms", &config.segment_ms),
-        one("segment.jitter.ms", &config.segment_jitter_ms),
-        one("retention.ms", &config.retention_ms),
-        one("retention.bytes", &config.retention_bytes),
-        one("file.delete.delay.ms", &config.file_delete_delay_ms),
-        (
-            "cleanup.policy",
-            policy.to_owned(),
-            config.cleanup_policy.source,
-        ),
-        one("min.insync.replicas", &config.min_insync_replicas),
-        one("delete.retention.ms", &config.delete_retention_ms),
-        one("min.compaction.lag.ms", &config.min_compaction_lag_ms),
-        one("max.compaction.lag.ms", &config.max_compaction_lag_ms),
-        one(
-            "min.cleanable.dirty.ratio",
-            &config.min_cleanable_dirty_ratio,
-        ),
-        one("remote.storage.enable", &config.remote_storage_enable),
-    ]
-}
-
 #[test]
 fn each_setting_of_each_topic_has_the_value_and_the_source_that_the_broker_told() {
     let mut compared = BTreeSet::new();
@@ -176,6 +169,7 @@ fn each_setting_of_each_topic_has_the_value_and_the_source_that_the_broker_told(
         let levels = ConfigLevels {
             image: Some(&image),
             broker_id: Some(1),
+            named: None,
             server_properties: &server_properties,
             moment: ConfigMoment::Running,
         };
@@ -219,6 +213,8 @@ fn a_topic_deleted_before_the_crash_is_gone_from_the_whole_log() {
         for topic in deleted {
             let topic = topic[0].as_str().unwrap();
             assert_eq!(folded.image.topic(topic), None, "{}", node.name);
+            let mut named = folded.deleted_topics.values();
+            assert!(named.any(|name| name == topic), "{}", node.name);
             assert_eq!(
                 folded.image.topic_configs(topic).count(),
                 0,
@@ -295,4 +291,43 @@ fn a_log_that_begins_behind_the_snapshot_is_a_gap_and_one_of_an_older_epoch_is_l
 
 fn first_batch(bytes: &[u8]) -> usize {
     12 + usize::try_from(u32::from_be_bytes(bytes[8..12].try_into().unwrap())).unwrap()
+}
+
+#[test]
+fn quotas_are_those_that_the_broker_told() {
+    for node in nodes() {
+        let image = image_when_told(&node);
+        let mut told: Vec<String> = vec![];
+        for quota in node.told["quotas"].as_array().unwrap() {
+            let mut entity: Vec<_> = quota["entity"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|part| {
+                    let kind = part["entityType"].as_str().unwrap().to_owned();
+                    (kind, part["entityName"].as_str().map(str::to_owned))
+                })
+                .collect();
+            entity.sort();
+            for value in quota["values"].as_array().unwrap() {
+                let key = value["key"].as_str().unwrap();
+                told.push(format!(
+                    "{entity:?} {key} {:?}",
+                    value["value"].as_f64().unwrap()
+                ));
+            }
+        }
+        let mut found: Vec<String> = image
+            .quotas()
+            .flat_map(|(entity, values)| {
+                values
+                    .iter()
+                    .map(move |(key, value)| format!("{entity:?} {key} {value:?}"))
+            })
+            .collect();
+        told.sort();
+        found.sort();
+        assert_eq!(found, told, "{}", node.name);
+        assert!(!told.is_empty());
+    }
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 use krescue::disk::{DiskAction, LogDirLock, RealStorage};
-use krescue::engine::{JobOutcome, PlanSpec};
+use krescue::engine::{JobOutcome, PlanSpec, PlanStore, plan_undo};
 use krescue::plan::{HandOver, OnLoss};
 use krescue::terms::{KafkaVersion, Timestamp};
 use nix::fcntl::{FcntlArg, fcntl};
@@ -77,6 +77,48 @@ fn a_rewritten_file_keeps_its_attributes() {
             inode,
             "it was replaced"
         );
+        for (name, value) in &wanted {
+            let mut found = vec![0_u8; 100];
+            let len = rustix::fs::getxattr(path, *name, found.as_mut_slice()).unwrap();
+            assert_eq!(&found[..len], value.as_bytes(), "{} {name}", path.display());
+        }
+    }
+}
+
+#[test]
+fn what_an_undo_puts_back_has_its_attributes_again() {
+    let tree = torn();
+    tree.write("d1/t-0/00000000000000000500.log.deleted", "scheduled");
+    // What is replaced, what is removed, what is cut.
+    let files = [
+        tree.t0(2000, "timeindex"),
+        tree.path("d1/t-0/00000000000000000500.log.deleted"),
+        tree.t0(3000, "log"),
+        tree.path("d1/recovery-point-offset-checkpoint"),
+    ];
+    let mut wanted = vec![("user.note", "kept")];
+    if is_root() {
+        wanted.push(("security.selinux", "system_u:object_r:kafka_t:s0"));
+    }
+    for path in &files {
+        for (name, value) in &wanted {
+            let flags = rustix::fs::XattrFlags::empty();
+            rustix::fs::setxattr(path, *name, value.as_bytes(), flags).unwrap();
+        }
+    }
+    // Nothing can be linked back from another file system.
+    let elsewhere = tempfile::tempdir_in("/dev/shm").unwrap();
+    let mut spec = spec(&tree);
+    spec.quarantine = Some(elsewhere.path().join("quarantine"));
+    let state = tree.path("state");
+    let before = contents(&tree.path("d1"));
+    let plan = stored(&state, spec);
+    assert_eq!(apply(&RealStorage, &state, &plan), JobOutcome::Done);
+    let made = plan_undo(&state, &plan.hash, Timestamp(1_700_000_500_000)).unwrap();
+    let undo = PlanStore::new(&state).save(made).unwrap();
+    assert_eq!(apply(&RealStorage, &state, &undo), JobOutcome::Done);
+    assert!(contents(&tree.path("d1")) == before);
+    for path in &files {
         for (name, value) in &wanted {
             let mut found = vec![0_u8; 100];
             let len = rustix::fs::getxattr(path, *name, found.as_mut_slice()).unwrap();

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
+use crate::support::apply::contents;
 use crate::support::fixture::Tree;
 use crate::support::watch::Watch;
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
@@ -200,6 +201,34 @@ fn a_person_recovers_the_demo_and_sees_a_clean_boot() {
 }
 
 #[test]
+fn a_person_takes_a_recovery_back() {
+    let tree = Tree::t4();
+    tree.edit(&tree.t0(3000, "log"), |bytes| bytes.truncate(100_000));
+    let dir = tree.path("d1");
+    let before = contents(&dir);
+    let (dir, state) = (dir.to_str().unwrap(), tree.path("state"));
+    let words = ["--kafka-version", "4.4.0", "--log-dirs", dir, "--state-dir"];
+    let words = [&words[..], &[state.to_str().unwrap()]].concat();
+    let mut terminal = Terminal::krescue(&words, &tree.path("."), (120, 32));
+    terminal.see("down, unclean: a boot reads");
+    terminal.type_keys(":recover\r");
+    terminal.see("class B");
+    confirm(&mut terminal);
+    terminal.see("done: each log reached its planned end");
+    terminal.see("and changes nothing");
+    assert_ne!(contents(&tree.path("d1")), before);
+    terminal.type_keys(":undo\r");
+    terminal.see("the newest first");
+    terminal.type_keys("\r");
+    terminal.see("takes back");
+    confirm(&mut terminal);
+    terminal.wait_for("a torn log again", |_| contents(&tree.path("d1")) == before);
+    terminal.see("not carried out");
+    terminal.type_keys("q");
+    assert!(terminal.end());
+}
+
+#[test]
 fn a_read_only_dashboard_plans_and_opens_nothing_for_writing() {
     let tree = Tree::t4_unflushed();
     tree.edit(&tree.t0(3000, "log"), |bytes| bytes.truncate(1000));
@@ -215,6 +244,29 @@ fn a_read_only_dashboard_plans_and_opens_nothing_for_writing() {
     terminal.type_keys(":arm\r");
     terminal.see("this session is read-only");
     terminal.type_keys(":q\r");
+    assert!(terminal.end());
+    assert_eq!(watch.changes(), Vec::<String>::new());
+}
+
+#[test]
+fn what_a_boot_meets_and_what_no_boot_sees_is_found_from_the_screen() {
+    let tree = Tree::t4();
+    std::fs::create_dir(tree.path("d1/lost+found")).unwrap();
+    // Below the recovery point, where no boot looks.
+    tree.edit(&tree.t0(0, "log"), |bytes| bytes[100] ^= 1);
+    let dir = tree.path("d1");
+    let watch = Watch::over(&dir);
+    let state = tree.path("state");
+    let words = ["--read-only", "--state-dir", state.to_str().unwrap()];
+    let words = [&words[..], &["--log-dirs", dir.to_str().unwrap()]].concat();
+    let mut terminal = Terminal::krescue(&words, &tree.path("."), (120, 32));
+    terminal.see("down");
+    terminal.type_keys(":preflight\r");
+    terminal.see("preflight: DO NOT START: 1 problem ends");
+    terminal.type_keys(":verify\r");
+    terminal.see("1 with findings, in their rows");
+    terminal.see("CRC");
+    terminal.type_keys("q");
     assert!(terminal.end());
     assert_eq!(watch.changes(), Vec::<String>::new());
 }
@@ -326,6 +378,27 @@ fn any_size_will_do() {
     terminal.resize(80, 24);
     terminal.see("recovery");
     terminal.type_keys("\x03");
+    assert!(terminal.end());
+}
+
+/// A change of size and a key that come together are both taken: the key waits for no further one.
+#[test]
+fn a_key_typed_while_the_size_changes_is_not_lost() {
+    let temp = tempfile::tempdir().unwrap();
+    let mut terminal = Terminal::krescue(&["demo"], temp.path(), (80, 24));
+    terminal.see("a boot reads");
+    for round in 0..100 {
+        terminal.resize(80 + round % 2, 24);
+        terminal.type_keys("?");
+        terminal.see("type to search");
+        terminal.resize(82 + round % 2, 24);
+        terminal.type_keys("\x1b");
+        // The last line is drawn last: a screen that is just cleared has none, and a key after that would make the Esc an Alt.
+        terminal.wait_for("closed help", |screen| {
+            screen.contains("q quit") && !screen.contains("type to search")
+        });
+    }
+    terminal.type_keys("q");
     assert!(terminal.end());
 }
 

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use krescue::engine::{JobOutcome, PlanSpec, PlanStore, TruncationSpec, plan_undo};
 use krescue::format::file_name::{FileKind, segment_file_name};
 use krescue::log::FindingCode;
 use krescue::plan::{
-    LogConfig, OnLoss, PartitionPlan, RecoveryInputs, ReplicaEvidence, StepAction, StopState,
-    Truncation, TruncationInputs, TruncationTarget, Verdict,
+    EvidenceSource, LogConfig, OnLoss, PartitionPlan, RecoveryInputs, ReplicaEvidence, StepAction,
+    StopState, Truncation, TruncationTarget, Verdict,
 };
 use krescue::terms::{KafkaVersion, LeaderEpoch, Offset, Timestamp, TopicPartition};
 
@@ -53,10 +54,9 @@ fn inputs(target: TruncationTarget) -> RecoveryInputs {
         on_loss: OnLoss::Ask,
         checkpoint_io_error: false,
         hand_over: krescue::plan::HandOver::Verify,
-        truncation: Some(TruncationInputs {
-            target,
-            replicas: Some(replicas(&[1, 2])),
-        }),
+        truncation: Some(target),
+        replicas: Some(replicas(&[1, 2])),
+        quarantine: Some("quarantine".into()),
     }
 }
 
@@ -66,6 +66,7 @@ fn replicas(isr: &[i32]) -> ReplicaEvidence {
         isr: isr.to_vec(),
         leader: Some(2),
         as_of: Timestamp(1_700_000_390_000),
+        source: EvidenceSource::Disk,
     }
 }
 
@@ -207,19 +208,37 @@ fn what_would_be_wrong_is_refused_and_says_why() {
     let unknown = inputs(TruncationTarget::Epoch(LeaderEpoch(4)));
     assert!(refusal(&t4().plan(&unknown)).contains("its latest is 3"));
     let mut unproven = to(2500);
-    unproven.truncation.as_mut().unwrap().replicas = None;
+    unproven.replicas = None;
     assert!(refusal(&t4().plan(&unproven)).contains("may be the last copy"));
     let mut swapped = t4();
-    let swap = name(0, FileKind::Log) + ".cleaned";
+    let swap = name(0, FileKind::Log) + ".swap";
     swapped.files.insert(swap.clone(), Some(Vec::new()));
     let plan = swapped.plan(&to(2500));
     assert!(refusal(&plan).starts_with(&swap), "{plan:?}");
 }
 
 #[test]
+fn what_an_interrupted_compaction_left_goes_as_at_a_boot() {
+    let mut dir = t4();
+    let cleaned = name(1000, FileKind::Log) + ".cleaned";
+    dir.files.insert(cleaned.clone(), Some(vec![1; 10]));
+    let plan = dir.plan(&to(2500));
+    assert_eq!(truncation(&plan).offset, Offset(2500));
+    for step in &plan.steps {
+        dir.apply(step);
+    }
+    assert!(!dir.files.contains_key(&cleaned));
+    let mut without = t4();
+    for step in &without.plan(&to(2500)).steps {
+        without.apply(step);
+    }
+    assert_eq!(dir.files, without.files);
+}
+
+#[test]
 fn the_last_in_sync_copy_is_named_with_the_age_of_what_says_so() {
     let mut alone = to(3700);
-    alone.truncation.as_mut().unwrap().replicas = Some(replicas(&[1]));
+    alone.replicas = Some(replicas(&[1]));
     let plan = t4().plan(&alone);
     let found = |code| plan.findings.iter().find(|finding| finding.code == code);
     let text = &found(FindingCode::LastInSyncCopy).unwrap().text;
@@ -274,9 +293,9 @@ fn two_truncations(tree: &Tree) -> PlanSpec {
     for (number, offset) in [(0, 1505), (1, 2000)] {
         let partition = TopicPartition::new("t", number);
         let target = TruncationTarget::Offset(Offset(offset));
-        truncation.targets.insert(partition.clone(), target);
-        truncation.replicas.insert(partition, replicas(&[1]));
+        truncation.targets.insert(partition, target);
     }
+    spec.replicas = Arc::new(|_| Some(replicas(&[1])));
     spec.truncation = Some(truncation);
     spec.quarantine = Some(tree.path("quarantine"));
     spec

@@ -3,19 +3,23 @@
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use krescue::disk::{RealStorage, Storage};
 use krescue::engine::{
     EngineError, JobOutcome, PlanSpec, PlanStore, StoredPlan, TruncationSpec, plan_undo,
 };
-use krescue::plan::{Class, HandOver, OnLoss, ReplicaEvidence, TruncationTarget};
+use krescue::plan::{Class, EvidenceSource, HandOver, OnLoss, ReplicaEvidence, TruncationTarget};
 use krescue::terms::{KafkaVersion, Offset, Timestamp, TopicPartition};
+use proptest::prelude::*;
 
 use crate::golden::{PACKED, VERSIONS, case, names};
 use crate::golden_on_disk;
 use crate::support::apply::{apply, copy_tree, stored};
+use crate::support::damage::{apply_damage, damage};
 use crate::support::fixture::{BATCH, SEGMENT, Tree};
 use crate::support::golden_archive::unpack;
+use crate::support::memory_t4::t4;
 use crate::support::storage::StoppingStorage;
 
 const NOW: Timestamp = Timestamp(1_700_000_200_000);
@@ -222,12 +226,13 @@ fn truncation(work: &Path) -> PlanSpec {
         isr: vec![1, 2],
         leader: Some(2),
         as_of: NOW,
+        source: EvidenceSource::Disk,
     };
     let partition = TopicPartition::new("t", 0);
     spec.truncation = Some(TruncationSpec {
-        targets: [(partition.clone(), target)].into(),
-        replicas: [(partition, evidence)].into(),
+        targets: [(partition, target)].into(),
     });
+    spec.replicas = Arc::new(move |_| Some(evidence.clone()));
     let dir = work.join("d1");
     std::fs::write(dir.join("cleaner-offset-checkpoint"), "0\n1\nt 0 3000\n").unwrap();
     let text = "{\"version\":0,\"brokerEpoch\":42}";
@@ -474,7 +479,7 @@ fn a_damaged_quarantine_is_seen_before_any_change() {
         }
     }
     let outcome = apply(&RealStorage, &state, &undo);
-    let JobOutcome::Failed { cause } = outcome else {
+    let JobOutcome::Refused { cause } = outcome else {
         panic!("{outcome:?}")
     };
     assert!(cause.contains("do not fit their hash"), "{cause}");
@@ -499,5 +504,47 @@ fn two_applies_are_taken_back_one_after_the_other() {
         assert_eq!(apply(&RealStorage, &state, &undo), JobOutcome::Done);
         let told = differences(&want, &everything(&tree.path("d1")));
         assert!(told.is_empty(), "{told:#?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    /// Damage of any kind, an apply that is killed anywhere or not at all, an undo that is killed as well.
+    #[test]
+    fn whatever_was_done_is_taken_back(
+        damages in proptest::collection::vec(damage(), 1..4),
+        hand_over in prop_oneof![Just(HandOver::None), Just(HandOver::Verify), Just(HandOver::Clean)],
+        marked: bool,
+        killed in prop_oneof![1 => Just(usize::MAX), 2 => 0..80_usize],
+        undo_killed in prop_oneof![1 => Just(usize::MAX), 2 => 0..60_usize],
+    ) {
+        let mut dir = t4();
+        for damage in &damages {
+            apply_damage(&mut dir, damage);
+        }
+        let work = fast_tempdir();
+        let (state, log_dir) = (work.path().join("state"), work.path().join("d1"));
+        std::fs::create_dir_all(log_dir.join("t-0")).unwrap();
+        for (name, bytes) in &dir.files {
+            std::fs::write(log_dir.join("t-0").join(name), bytes.as_deref().unwrap()).unwrap();
+        }
+        std::fs::write(log_dir.join("meta.properties"), "version=1\n").unwrap();
+        std::fs::write(log_dir.join("recovery-point-offset-checkpoint"), "0\n1\nt 0 0\n").unwrap();
+        if marked {
+            std::fs::write(log_dir.join(".kafka_cleanshutdown"), "").unwrap();
+        }
+        let before = everything(&log_dir);
+        let plan = stored(&state, spec(work.path(), hand_over));
+        apply(&StoppingStorage::in_the_middle_after(killed), &state, &plan);
+        for undo_killed in [undo_killed, usize::MAX] {
+            if without_halves(everything(&log_dir)) == before {
+                break;
+            }
+            let undo = undo_of(&state, &plan.hash);
+            apply(&StoppingStorage::in_the_middle_after(undo_killed), &state, &undo);
+        }
+        let told = differences(&before, &without_halves(everything(&log_dir)));
+        prop_assert!(told.is_empty(), "{:?} {told:#?}", plan.plan.log_dirs[0].partitions[0].steps);
     }
 }

@@ -111,6 +111,8 @@ fn inputs(recovery_point: Offset) -> RecoveryInputs {
         checkpoint_io_error: false,
         hand_over: krescue::plan::HandOver::Verify,
         truncation: None,
+        replicas: None,
+        quarantine: Some("quarantine".into()),
     }
 }
 

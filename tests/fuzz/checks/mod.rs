@@ -3,12 +3,13 @@
 mod decoders;
 mod logs;
 mod texts;
+mod wire;
 
 /// A check, by the name of its target.
 pub(crate) type Check = (&'static str, fn(&[u8]));
 
 /// All checks.
-pub(crate) const CHECKS: [Check; 17] = [
+pub(crate) const CHECKS: [Check; 19] = [
     ("batch_framing", decoders::batch_framing),
     ("record_batch", decoders::record_batch),
     ("control_record", decoders::control_record),
@@ -26,6 +27,8 @@ pub(crate) const CHECKS: [Check; 17] = [
     ("recovery_plan", logs::recovery_plan),
     ("arguments", texts::arguments),
     ("server_log", texts::server_log),
+    ("frames", wire::frames),
+    ("responses", wire::responses),
 ];
 
 /// Runs the check of a target.

@@ -2,10 +2,10 @@
 
 use krescue::format::file_name::{FileKind, segment_file_name};
 use krescue::log::FindingCode;
-use krescue::plan::{RecoveryInputs, Verdict};
+use krescue::plan::{OnLoss, RecoveryInputs, Verdict};
 use krescue::terms::{KafkaVersion, Offset};
 
-use crate::support::fixture::{BatchSpec, indexes, segment};
+use crate::support::fixture::{BATCH, BatchSpec, indexes, segment};
 use crate::support::memory_dir::MemoryDir;
 use crate::support::memory_t4::{bytes_of, codes, inputs, log_name, run, t4, wrong_prefixes};
 
@@ -155,4 +155,27 @@ fn the_recovery_point_is_the_price() {
         };
         assert_eq!(t4().plan(&inputs).scan_bytes, bytes, "{point:?}");
     }
+}
+
+/// Good batches behind the damage begin at the log's start: no half-done dir may look as if it ended with them.
+#[test]
+fn a_log_that_ends_below_its_start_goes_whole_also_where_a_segment_begins_there() {
+    let mut dir = t4();
+    bytes_of(&mut dir, &log_name(1000))[80 * BATCH + 200] ^= 1;
+    let started = RecoveryInputs {
+        log_start_offset: Some(Offset(3000)),
+        on_loss: OnLoss::LikeKafka,
+        ..inputs(0)
+    };
+    let plan = dir.plan(&started);
+    assert!(plan.verdict.is_applied(), "{plan:?}");
+    assert!(codes(&plan).contains(&FindingCode::LogStartBeyondEnd));
+    assert_eq!(wrong_prefixes(&dir, &started, &plan), Vec::<String>::new());
+    let after = run(&dir, &plan);
+    let logs = after
+        .files
+        .iter()
+        .filter(|(file, _)| file.strip_suffix(".log").is_some());
+    let logs: Vec<_> = logs.collect();
+    assert_eq!(logs, [(&log_name(3000), &Some(Vec::new()))]);
 }

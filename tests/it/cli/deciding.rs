@@ -98,8 +98,26 @@ fn a_decision_on_a_log_that_asks_nothing_is_an_error() {
     }
     let ran = recover(&tree, &["--decide", "t-0=cut"]).exits(2);
     assert!(
-        ran.err.contains("none of like-kafka, cut-here, leave"),
+        ran.err
+            .contains("none of set-aside, like-kafka, cut-here, leave"),
         "{}",
         ran.err
     );
+}
+
+#[test]
+fn a_replica_is_not_set_aside_where_nothing_says_who_else_has_it() {
+    let tree = flipped();
+    let before = log(&tree, 1000);
+    let decide = ["--json", "--decide", "t-0=set-aside"];
+    let apply = ["--apply", "--yes-to-all"];
+    recover(&tree, &[&decide[..], &apply].concat()).exits(3);
+    let ran = recover(&tree, &decide).exits(3);
+    let line = &ran.kind("partition")[0];
+    assert_eq!(line["decided"], serde_json::Value::Null);
+    assert_eq!(line["in_sync_elsewhere"], serde_json::Value::Null);
+    let refused = ran.finding("decision_refused");
+    let text = refused["text"].as_str().unwrap();
+    assert!(text.contains("nothing on this host says"), "{text}");
+    assert_eq!(log(&tree, 1000), before);
 }

@@ -2,17 +2,26 @@
 
 mod acting;
 mod bad_input;
+mod cleaning;
 mod confirm;
 mod deciding;
+mod fleet;
 mod keeping;
 mod looking;
+mod moving;
+mod past_retention;
 mod policy;
+mod preflight;
 mod refusals;
+mod segments;
 mod shapes;
+mod stopping;
 mod truncating;
 mod undoing;
 mod untouched;
 mod usage;
+mod verify;
+mod volumes;
 mod watch;
 
 /// Compares with `tests/snapshots`, where all snapshots are.

@@ -68,7 +68,7 @@ fn a_hash_that_names_no_plan_is_refused() {
 }
 
 /// Holds a dir's lock as Java does, with this process' id.
-fn hold_lock(tree: &Tree, dir: &str) -> File {
+pub(super) fn hold_lock(tree: &Tree, dir: &str) -> File {
     let path = tree.path(dir).join(".lock");
     let file = File::options()
         .read(true)

@@ -66,6 +66,7 @@ fn each_kind_has_its_fields() {
         run(&home, &["--log-dirs", "d1", "scan", "--json"]),
         run(&home, &["--log-dirs", "d1", "recover", "--json"]),
         run(&home, &["--log-dirs", "d1", "status", "--json"]),
+        run(&home, &["--log-dirs", "d1", "volumes", "--json"]),
     ];
     super::assert_snapshot("cli-json-fields", &shapes(&runs));
 }

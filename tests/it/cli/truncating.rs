@@ -1,6 +1,6 @@
 //! `truncate`: from the plan to its end and back, on a crashed broker's log dirs.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use krescue::demo::{DemoTree, write_crashed};
 
@@ -46,7 +46,7 @@ impl Node {
         dirs.find(|dir| dir.join(partition).is_dir()).unwrap()
     }
 
-    fn all(&self) -> Vec<std::collections::BTreeMap<std::path::PathBuf, Vec<u8>>> {
+    fn all(&self) -> Vec<std::collections::BTreeMap<PathBuf, Vec<u8>>> {
         self.tree.log_dirs.iter().map(|dir| contents(dir)).collect()
     }
 }
@@ -224,4 +224,29 @@ fn without_metadata_on_this_host_nothing_is_truncated() {
     ];
     let ran = run(&tree.path("."), &words).exits(4);
     assert!(ran.err.contains("may be the last copy"), "{}", ran.err);
+}
+
+#[test]
+fn a_killed_truncation_is_told_of_with_the_command_that_goes_on() {
+    let node = Node::crashed();
+    let recover = ["recover", "--like-kafka", "--hand-over", "clean"];
+    let apply = ["--json", "--apply", "--yes-to-all"];
+    node.run(&[&recover[..], &apply].concat()).exits(0);
+    let words = ["truncate", "invoices-0", "--to-offset", "100"];
+    let ran = node.run(&[&words[..], &apply].concat()).exits(0);
+    let hash = ran.summary()["plan"].as_str().unwrap()[..8].to_owned();
+    let jobs = std::fs::read_dir(node.home.path().join("state/krescue/jobs")).unwrap();
+    let mut jobs = jobs.map(|job| job.unwrap().path());
+    let is_of_it = |job: &PathBuf| {
+        let spec = std::fs::read_to_string(job.join("spec.json")).unwrap();
+        spec.contains(&hash)
+    };
+    let job = jobs.find(is_of_it).unwrap();
+    std::fs::remove_file(job.join("outcome")).unwrap();
+    for words in ["jobs", "status"] {
+        let said = node.run(&[words]).out;
+        let how = format!("truncate invoices-0 --to-offset 100 --apply --yes {hash}");
+        assert!(said.contains(&how), "{said}");
+        assert!(said.contains(&format!(" undo {hash}")), "{said}");
+    }
 }

@@ -147,6 +147,51 @@ fn a_killed_job_is_told_of_with_what_goes_on_and_what_takes_it_back() {
             said.contains(&format!("recover --apply --yes {short}")),
             "{said}"
         );
-        assert!(said.contains(&format!("krescue undo {short}")), "{said}");
+        assert!(said.contains(&format!(" undo {short}")), "{said}");
     }
+}
+
+#[test]
+fn a_killed_undo_goes_on_by_its_own_plan() {
+    let tree = torn();
+    let plan = recovered(&tree, &[]);
+    let undone = undo(&tree, &plan, &["--json", "--apply", "--yes-to-all"]).exits(0);
+    let hash = undone.summary()["plan"].as_str().unwrap()[..8].to_owned();
+    let mut jobs: Vec<_> = fs::read_dir(tree.path("state/krescue/jobs"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    jobs.sort_by_key(|job| {
+        fs::read_to_string(job.join("spec.json"))
+            .unwrap()
+            .contains(&hash)
+    });
+    fs::remove_file(jobs.pop().unwrap().join("outcome")).unwrap();
+    let said = run(&tree.path("."), &["jobs"]).out;
+    let how = format!("go on: krescue undo {} --apply --yes {hash}", &plan[..8]);
+    assert!(said.contains(&how), "{said}");
+}
+
+#[test]
+fn damage_in_the_quarantine_refuses_an_undo_before_any_change() {
+    let tree = torn();
+    let plan = recovered(&tree, &[]);
+    let recovered = contents(&tree.path("d1"));
+    let quarantine = tree.path("state/krescue/quarantine");
+    let kept = contents(&quarantine);
+    let is_cut = |name: &&std::path::PathBuf| {
+        let name = name.to_str().unwrap();
+        name.contains(".log~") && name.contains(&plan)
+    };
+    let cut = quarantine.join(kept.keys().find(is_cut).unwrap());
+    tree.edit(&cut, |bytes| bytes[0] ^= 1);
+    let refused = undo(&tree, &plan, &["--apply", "--yes-to-all"]).exits(4);
+    assert!(
+        refused.err.contains("nothing was changed")
+            && refused.err.contains("do not fit their hash"),
+        "{}",
+        refused.err
+    );
+    assert!(!refused.out.contains("take it back"), "{}", refused.out);
+    assert!(contents(&tree.path("d1")) == recovered);
 }

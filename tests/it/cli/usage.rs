@@ -8,7 +8,7 @@ fn what_is_not_a_command_or_an_option_is_usage() {
     let tree = Tree::t4();
     for arguments in [
         &["truncate", "t-0"][..],
-        &["volumes"],
+        &["volumes", "--full-at", "much"],
         &["frobnicate"],
         &["scan", "--nonsense"],
         &["scan", "--now", "yesterday"],
@@ -41,23 +41,10 @@ fn what_is_not_a_command_or_an_option_is_usage() {
 }
 
 #[test]
-fn later_work_is_not_shown() {
+fn what_krescue_calls_itself_is_not_shown() {
     let tree = Tree::t4();
     let help = run(&tree.path("."), &["-h"]).exits(0).out;
-    for word in [
-        "segments",
-        "retention",
-        "volumes",
-        "cleanup",
-        "replicas",
-        "preflight",
-        "mirror",
-        "verify  ",
-        "--bootstrap",
-        "__job",
-    ] {
-        assert!(!help.contains(word), "{word}");
-    }
+    assert!(!help.contains("__job"), "{help}");
 }
 
 #[test]

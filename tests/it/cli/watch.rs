@@ -1,10 +1,11 @@
 //! `watch` over logs that real brokers wrote: how it ends, and what it tells.
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::process::{Command, Stdio};
 
 use crate::server_log::logs;
+use crate::support::fixture::Tree;
 use crate::support::program::{Ran, run};
 
 fn watch(name: &str, arguments: &[&str]) -> Ran {
@@ -56,6 +57,76 @@ fn a_loss_is_a_line_with_its_log() {
     );
     assert_eq!(ran.summary()["exit"], 3);
     assert_eq!(ran.summary()["losses"], 3);
+}
+
+#[test]
+fn boots_in_older_files_of_a_log_count() {
+    let tmp = tempfile::tempdir().unwrap();
+    let killed = &logs()["3.9.1-sigterm-during-recovery.log"];
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(killed).unwrap();
+    let begin = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_700_000_000);
+    for (hour, name, bytes) in [
+        (0, "server.log.2026-11-30-07.gz", packed.finish().unwrap()),
+        (1, "server.log.2026-11-30-08", killed.clone()),
+        (
+            2,
+            "server.log",
+            logs()["3.9.1-crash-boot-1-thread.log"].clone(),
+        ),
+    ] {
+        let path = tmp.path().join(name);
+        fs::write(&path, bytes).unwrap();
+        let written = begin + std::time::Duration::from_secs(hour * 3600);
+        fs::File::options()
+            .write(true)
+            .open(&path)
+            .unwrap()
+            .set_modified(written)
+            .unwrap();
+    }
+    let ran = run(tmp.path(), &["watch", "--log", "server.log", "--json"]).exits(0);
+    let last = ran.kind("progress").pop().unwrap();
+    assert_eq!(last["failed_boots"], 2);
+    // Each got the signal at the same age: that is a probe's pattern.
+    let could = last["could_end_it"].to_string();
+    assert!(could.contains("2 boots before got SIGTERM"), "{could}");
+    // One packed file alone is a log too.
+    let name = "server.log.2026-11-30-07.gz";
+    run(tmp.path(), &["watch", "--log", name]).exits(1);
+}
+
+#[test]
+fn a_death_is_followed_by_what_the_files_say() {
+    let tree = Tree::t4();
+    tree.add_log_dir("d2", 2);
+    fs::create_dir(tree.path("d2/lost+found")).unwrap();
+    let told = logs()["4.4.0-fatal-lost-and-found.log"].clone();
+    let told = String::from_utf8(told).unwrap();
+    let mut of_here = told.clone();
+    for (theirs, ours) in [("data1", "d1"), ("data2", "d2")] {
+        let ours = tree.path(ours).canonicalize().unwrap();
+        of_here = of_here.replace(&format!("/var/lib/kafka/{theirs}"), ours.to_str().unwrap());
+    }
+    fs::write(tree.path("ours.log"), of_here).unwrap();
+    fs::write(tree.path("theirs.log"), told).unwrap();
+    let watch = |log: &str| {
+        let words = ["--log-dirs", "d1,d2", "watch", "--log", log, "--json"];
+        run(&tree.path("."), &words).exits(1)
+    };
+    let found = watch("ours.log").kind("finding");
+    let named: Vec<_> = found
+        .iter()
+        .filter(|line| line["rule"] == "dir_names")
+        .collect();
+    assert_eq!(named.len(), 1, "{found:#?}");
+    assert_eq!(named[0]["file"], "lost+found");
+    // The log of another broker says nothing of these files.
+    let found = watch("theirs.log").kind("finding");
+    assert!(
+        found.iter().all(|line| line["rule"].is_null()),
+        "{found:#?}"
+    );
 }
 
 #[test]
@@ -119,4 +190,83 @@ fn each_boot_in_a_log_tells_its_own_losses() {
         .count();
     assert_eq!(losses, 3, "{}", ran.out);
     assert!(ran.out.contains("3 losses are told above"));
+}
+
+#[test]
+fn what_was_watched_is_shown_again() {
+    let tmp = tempfile::tempdir().unwrap();
+    let log = &logs()["4.4.0-corrupt-boot.log"];
+    fs::write(tmp.path().join("server.log"), log).unwrap();
+    let record = ["watch", "--log", "server.log", "--record", "r.jsonl"];
+    run(tmp.path(), &record).exits(3);
+    let again = run(tmp.path(), &["replay", "r.jsonl"]).exits(0);
+    let losses = again.out.lines().filter(|line| line.starts_with("LOSS"));
+    assert_eq!(losses.count(), 3, "{}", again.out);
+    assert!(again.out.ends_with("the broker is up\n"), "{}", again.out);
+    // A recording is never written over, and is no log.
+    let ran = run(tmp.path(), &record).exits(2);
+    assert!(ran.err.contains("r.jsonl"), "{}", ran.err);
+    let ran = run(tmp.path(), &["replay", "server.log"]).exits(2);
+    assert!(
+        ran.err.contains("line 1: this is no recording"),
+        "{}",
+        ran.err
+    );
+    // Its last line may break off where the recorder was killed.
+    let bytes = fs::read(tmp.path().join("r.jsonl")).unwrap();
+    fs::write(tmp.path().join("torn.jsonl"), &bytes[..bytes.len() - 9]).unwrap();
+    let torn = run(tmp.path(), &["replay", "torn.jsonl"]).exits(0);
+    assert!(
+        torn.out.ends_with("the recording breaks off here\n"),
+        "{}",
+        torn.out
+    );
+    let ran = run(tmp.path(), &["status", "--record", "x"]).exits(2);
+    assert!(ran.err.contains("--record"), "{}", ran.err);
+}
+
+#[test]
+fn a_recorded_cluster_is_told_in_lines() {
+    let tmp = tempfile::tempdir().unwrap();
+    let mut recording = String::new();
+    krescue::demo::cluster_recording()
+        .read_to_string(&mut recording)
+        .unwrap();
+    // What a later krescue may record is left out, and counted.
+    let later = "{\"at\":1796101499000,\"weather\":{\"rain\":true}}\n";
+    let (head, rest) = recording.split_once('\n').unwrap();
+    let text = format!("{head}\n{later}{rest}");
+    fs::write(tmp.path().join("r.jsonl"), text).unwrap();
+    let told = run(tmp.path(), &["replay", "r.jsonl"]).exits(0).out;
+    let mut from = 0;
+    for next in [
+        "broker 3, Kafka 4.4.0",
+        "3 brokers",
+        "all in sync",
+        "does not answer",
+        "this host's boot will cut",
+        "not in sync, the last in ~",
+        "all in sync",
+        "1 fact of kinds that only krescue",
+    ] {
+        let at = told[from..].find(next);
+        from += at.unwrap_or_else(|| panic!("no {next:?} behind {from} in {told}"));
+    }
+}
+
+#[test]
+fn boots_that_fail_one_after_the_other_are_told() {
+    let tmp = tempfile::tempdir().unwrap();
+    let once = &logs()["4.4.0-crash-boot-1-thread.log"];
+    let half = &once[..once.len() / 2];
+    let log = [half, b"\n", half, b"\n", once.as_slice()].concat();
+    fs::write(tmp.path().join("server.log"), log).unwrap();
+    let ran = run(tmp.path(), &["watch", "--log", "server.log", "--json"]).exits(0);
+    let last = ran.kind("progress").pop().unwrap();
+    assert_eq!(last["failed_boots"], 2);
+    let told = last["crash_loop"].as_str().unwrap();
+    assert!(
+        told.starts_with("CRASH LOOP: third boot") && told.contains("each killed at about"),
+        "{told}"
+    );
 }

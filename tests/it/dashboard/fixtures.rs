@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use krescue::app::event::{BytesView, Field};
 use krescue::app::facts::{
-    BrokerChoice, BrokerFacts, LogDirFacts, PartitionFacts, Presence, Supervisor,
+    BrokerChoice, BrokerFacts, KeptFacts, LogDirFacts, PartitionFacts, Presence, Supervisor,
 };
 use krescue::app::{Event, PlanRequest};
 use krescue::engine::{DirProgress, Phase, Progress};
 use krescue::log::{Finding, FindingCode, Severity};
 use krescue::plan::{
-    Ask, AskReason, CheckpointEntry, Content, HandOver, LogConfig, LogDirPlan, OnLoss,
-    PartitionPlan, PlanAct, Quarantine, RecoveryPlan, SegmentSummary, Step, StepAction, StopState,
-    Verdict,
+    Ask, AskReason, CheckpointEntry, Content, EvidenceSource, FileOwner, HandOver, KeptFile,
+    LogConfig, LogDirPlan, OnLoss, PartitionPlan, PlanAct, Quarantine, RecoveryPlan,
+    ReplicaEvidence, SegmentSummary, Step, StepAction, StopState, Verdict,
 };
 use krescue::terms::{KafkaVersion, Offset, Position, Timestamp, TopicPartition};
 
@@ -132,7 +132,23 @@ pub(super) fn crc() -> Finding {
     .next("See whether another replica is in sync before you take Kafka's way.")
 }
 
+/// Two other brokers have it.
+pub(super) fn evidence() -> ReplicaEvidence {
+    ReplicaEvidence {
+        broker: Some(1),
+        isr: vec![2, 3],
+        leader: Some(2),
+        as_of: Timestamp(NOW.0 - 90_000),
+        source: EvidenceSource::Cluster,
+    }
+}
+
 fn open_ask() -> Ask {
+    let replicas = ReplicaEvidence {
+        isr: vec![1, 2, 3],
+        source: EvidenceSource::Disk,
+        ..evidence()
+    };
     Ask {
         reason: AskReason::LaterSegments,
         lost_bytes: 96 * KIB,
@@ -140,6 +156,8 @@ fn open_ask() -> Ask {
         lost_segments: 1,
         accepted: false,
         decided: OnLoss::Ask,
+        no_set_aside: replicas.forbids_set_aside(NOW),
+        replicas: Some(replicas),
     }
 }
 
@@ -358,15 +376,20 @@ fn plan_of(logs: Logs<'_>) -> RecoveryPlan {
                 offset: Offset(4_010),
             }]),
             lowered: None,
+            log_starts: None,
+            arrival: None,
+            departure: None,
             removes_marker: false,
             findings: vec![],
             partitions,
             stamps: vec![],
+            mends: Vec::new(),
             undo: None,
         }
     };
     RecoveryPlan {
         undoes: None,
+        beside_broker: false,
         schema: 1,
         act: PlanAct::Recover,
         kafka_version: KafkaVersion::new(4, 1, 1),
@@ -454,4 +477,57 @@ pub(super) fn with_plan(plan: RecoveryPlan) -> Session {
     session.event(planned(plan));
     session.take();
     session
+}
+
+/// Two plans that were carried out: one can be taken back.
+pub(super) fn kept() -> Vec<KeptFacts> {
+    let fact = |plan: &str, hours: i64, partitions: &[&str], why_not: Option<&str>| KeptFacts {
+        plan: plan.repeat(8),
+        at: Timestamp(NOW.0 - hours * 3_600_000),
+        who: "alice (sudo)".to_owned(),
+        partitions: partitions.iter().map(|name| (*name).to_owned()).collect(),
+        bytes: 96 * KIB,
+        why_not: why_not.map(str::to_owned),
+    };
+    vec![
+        fact("7f3a91c2", 1, &["payments-1", "notifications-0"], None),
+        fact(
+            "0badcafe",
+            30,
+            &["orders-2"],
+            Some("orders-2/00000000000000000100.log was written to since it was carried out"),
+        ),
+    ]
+}
+
+/// The plan that takes the last one back.
+pub(super) fn plan_of_undo() -> RecoveryPlan {
+    let mut plan = plan_of(&|log| {
+        let mut plan = (log.0 == "notifications-0").then(|| partition(log))?;
+        plan.verdict = Verdict::TakeBack;
+        let kept = KeptFile {
+            path: Some(PathBuf::from("/var/lib/krescue/quarantine/cut")),
+            len: 1128,
+            sha256: None,
+            mtime_ns: 0,
+            owner: FileOwner {
+                uid: 0,
+                gid: 0,
+                mode: 0o644,
+                attributes: Vec::new(),
+            },
+        };
+        let action = StepAction::Append {
+            from: 103_341,
+            to: 104_469,
+            kept: Box::new(kept),
+        };
+        let why = "as it was before 7f3a91c2";
+        let log = "00000000000000003100.log";
+        plan.steps = vec![step(log, action, Quarantine::Regenerable, why)];
+        Some(plan)
+    });
+    plan.undoes = Some("7f3a91c2".repeat(8));
+    plan.hand_over = HandOver::None;
+    plan
 }

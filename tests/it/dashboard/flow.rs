@@ -4,9 +4,9 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use krescue::app::facts::Presence;
 use krescue::app::state::{Overlay, WorkKind};
 use krescue::app::{Effect, Event, PlanRequest, Scope};
-use krescue::engine::{JobEvent, JobOutcome};
+use krescue::engine::{DirProgress, JobEvent, JobOutcome, Progress};
 use krescue::log::{Finding, FindingCode, Severity};
-use krescue::plan::{HandOver, OnLoss, RecoveryPlan, TruncationTarget};
+use krescue::plan::{HandOver, OnLoss, RecoveryPlan, TruncationTarget, Verdict};
 use krescue::terms::{LeaderEpoch, Offset};
 
 use super::fixtures::*;
@@ -247,6 +247,78 @@ fn each_way_to_decide_an_ask_has_its_letter_and_its_command() {
 }
 
 #[test]
+fn to_set_a_replica_aside_comes_first_where_others_have_it_and_is_refused_where_nothing_says_so() {
+    let mut session = with_plan(plan());
+    session.type_keys(":payments-1\nxb");
+    assert!(!matches!(session.take_acts().last(), Some(Effect::Plan(_))));
+    let mut elsewhere = plan();
+    let logs = elsewhere
+        .log_dirs
+        .iter_mut()
+        .flat_map(|dir| &mut dir.partitions);
+    for log in logs {
+        if let Verdict::Ask(ask) = &mut log.verdict {
+            ask.no_set_aside = None;
+            ask.replicas = Some(evidence());
+        }
+    }
+    for keys in ["xb", ":set-aside\n"] {
+        let mut session = with_plan(elsewhere.clone());
+        session.type_keys(":payments-1\nx");
+        let screen = session.screen(120, 32);
+        let place = |text: &str| {
+            screen
+                .find(text)
+                .unwrap_or_else(|| panic!("{text}\n{screen}"))
+        };
+        assert!(place("set payments-1 aside whole") < place("cut payments-1 only where"));
+        session.press(KeyCode::Esc);
+        session.type_keys(keys);
+        let acts = session.take_acts();
+        let Some(Effect::Plan(request)) = acts.last() else {
+            panic!("{keys}: {acts:?}");
+        };
+        assert_eq!(request.on_loss, OnLoss::SetAside, "{keys}");
+    }
+}
+
+#[test]
+fn a_plan_is_taken_back_from_the_list_or_by_its_hash() {
+    let undone = |acts: &[Effect]| match acts.last() {
+        Some(Effect::Plan(request)) => request.undoes.clone(),
+        _ => None,
+    };
+    let mut session = with_plan(plan());
+    session.type_keys("2xu");
+    assert!(session.take_acts().contains(&Effect::ListKept));
+    session.event(Event::Kept(kept()));
+    session.press(KeyCode::Down);
+    session.press(KeyCode::Enter);
+    assert_eq!(
+        undone(&session.take_acts()),
+        None,
+        "it was written to since"
+    );
+    session.press(KeyCode::Up);
+    session.press(KeyCode::Enter);
+    assert_eq!(undone(&session.take_acts()), Some("7f3a91c2".repeat(8)));
+
+    let mut session = with_plan(plan());
+    session.type_keys("2:undo 7F3A91C2\n");
+    assert_eq!(undone(&session.take_acts()), Some("7f3a91c2".to_owned()));
+    session.type_keys(":undo xyz\n");
+    assert_eq!(undone(&session.take_acts()), None);
+    // What was asked for long ago takes no key from what is open now.
+    let mut session = with_plan(plan());
+    session.type_keys("2:undo\n?");
+    session.event(Event::Kept(kept()));
+    assert!(matches!(
+        session.state.view.top(),
+        Some(Overlay::Help { .. })
+    ));
+}
+
+#[test]
 fn a_decision_that_is_not_carried_out_keeps_no_boot_from_kafka_s_way() {
     let mut session = with_plan(plan_like_kafka());
     let screen = session.screen(120, 32);
@@ -390,4 +462,49 @@ fn rows_that_move_keep_the_cursor_on_its_log() {
     assert_eq!(session.state.selected_log().unwrap().dir_name, before);
     session.event(Event::Listed(listing(krescue::plan::StopState::Unclean)));
     assert_eq!(session.state.selected_log().unwrap().dir_name, before);
+}
+
+#[test]
+fn a_preflight_says_how_far_it_is_and_can_be_stopped() {
+    let mut session = listed();
+    session.take();
+    session.type_keys(":preflight\n");
+    assert_eq!(session.take_acts(), [Effect::Preflight]);
+    let kind = WorkKind::Preflight;
+    session.event(Event::WorkStarted { kind, at: NOW });
+    let all = DirProgress {
+        logs_done: 1_200,
+        logs_total: 48_000,
+        ..DirProgress::default()
+    };
+    let progress = Progress {
+        dirs: vec![all],
+        ..Progress::default()
+    };
+    session.event(Event::Progress { progress, at: NOW });
+    let screen = session.screen(80, 24);
+    let words = "looking what stands in the way of a boot: 1,200 of 48,000 logs";
+    assert!(screen.contains(words), "{screen}");
+    assert!(screen.contains("PREFLIGHT: nothing is changed"), "{screen}");
+    // It is asked for once.
+    session.type_keys(":preflight\n");
+    assert_eq!(session.take_acts(), []);
+    session.type_keys(":stop\n");
+    assert_eq!(session.take_acts(), [Effect::CancelPlan]);
+    assert!(session.screen(80, 24).contains("stopping: looking"));
+    session.event(Event::PlanCancelled);
+    let screen = session.screen(80, 24);
+    assert!(
+        screen.contains("it was ended; nothing was changed"),
+        "{screen}"
+    );
+    session.take();
+    session.type_keys(":preflight\n");
+    assert_eq!(session.take_acts(), [Effect::Preflight]);
+    session.event(Event::WorkStarted {
+        kind: WorkKind::Preflight,
+        at: NOW,
+    });
+    session.event(Event::Preflight([0, 0, 0]));
+    assert!(session.screen(80, 24).contains("nothing beyond routine"));
 }

@@ -13,13 +13,13 @@ use super::fixtures::*;
 use super::session::{SIZES, Session, look, setup};
 
 /// Compares the screen with the one kept, at each size.
-fn keep(name: &str, session: &mut Session) {
+pub(super) fn keep(name: &str, session: &mut Session) {
     for (width, height) in SIZES {
         keep_at(name, session, (width, height));
     }
 }
 
-fn keep_at(name: &str, session: &mut Session, (width, height): (u16, u16)) {
+pub(super) fn keep_at(name: &str, session: &mut Session, (width, height): (u16, u16)) {
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path("../../snapshots");
     settings.set_prepend_module_to_snapshot(false);
@@ -248,6 +248,23 @@ fn the_acts() {
     let mut session = with_plan(plan());
     session.type_keys("2x");
     keep("acts", &mut session);
+}
+
+#[test]
+fn the_plans_that_can_be_taken_back() {
+    let mut session = with_plan(plan());
+    session.type_keys("2:undo\n");
+    session.event(Event::Kept(kept()));
+    session.press(KeyCode::Down);
+    session.press(KeyCode::Enter);
+    keep("kept", &mut session);
+}
+
+#[test]
+fn the_plan_that_takes_one_back() {
+    let mut session = asked(plan_of_undo());
+    session.press(KeyCode::Esc);
+    keep("plan-undo", &mut session);
 }
 
 #[test]

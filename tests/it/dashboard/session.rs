@@ -1,6 +1,6 @@
 //! A session that is driven by keys and events, and drawn into cells.
 
-use krescue::app::state::Setup;
+use krescue::app::state::{Setup, Subject};
 use krescue::app::{Action, Effect, Event, State, update};
 use krescue::terms::Timestamp;
 use krescue::tui::theme::Theme;
@@ -95,6 +95,7 @@ pub(super) fn setup() -> Setup {
         host: "kafka-07".to_owned(),
         zone: jiff::tz::TimeZone::UTC,
         forbidden: None,
+        subject: Subject::Host,
         armed: false,
         now: NOW,
     }

@@ -3,7 +3,10 @@
 //!
 //! The boot is played by the recovery machine; `tests/broker` compares that machine with real Kafka.
 
+mod cleaning;
+mod moving;
 mod truncating;
+mod volumes;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -29,19 +32,25 @@ type Booted = Result<BTreeMap<String, Option<Vec<u8>>>, String>;
 
 /// Plays Kafka's boot on the one log of `d1`.
 fn boot(files: &Files, name: &str, inputs: &RecoveryInputs) -> Booted {
+    boot_in("d1", files, name, inputs)
+}
+
+fn boot_in(log_dir: &str, files: &Files, name: &str, inputs: &RecoveryInputs) -> Booted {
     let mut inputs = inputs.clone();
     inputs.on_loss = OnLoss::LikeKafka;
-    inputs.stop = if files.contains_key(Path::new(MARKER)) {
+    let log_dir = Path::new(log_dir);
+    inputs.stop = if files.contains_key(&log_dir.join(".kafka_cleanshutdown")) {
         StopState::Clean
     } else {
         StopState::Unclean
     };
-    let points = files.get(Path::new(POINTS)).map(Vec::as_slice);
+    let points = log_dir.join("recovery-point-offset-checkpoint");
+    let points = files.get(&points).map(Vec::as_slice);
     let parsed = OffsetCheckpoint::parse(points.unwrap_or_default());
     inputs.checkpoint_io_error =
         matches!(&parsed, Err(error) if error.failure() == CheckpointFailure::Io);
     inputs.recovery_point = parsed.unwrap_or_default().get(&inputs.topic_partition);
-    let dir = log(files, name);
+    let dir = log_in(log_dir, files, name);
     let plan = dir.plan(&inputs);
     match &plan.verdict {
         verdict if verdict.reaches_end() => Ok(applied(&dir, &plan).files),
@@ -49,9 +58,13 @@ fn boot(files: &Files, name: &str, inputs: &RecoveryInputs) -> Booted {
     }
 }
 
-/// Returns the files of the one log that a boot looks at.
+/// Returns the files of the one log of `d1` that a boot looks at.
 fn log(files: &Files, name: &str) -> MemoryDir {
-    let prefix = Path::new("d1").join(name);
+    log_in(Path::new("d1"), files, name)
+}
+
+fn log_in(log_dir: &Path, files: &Files, name: &str) -> MemoryDir {
+    let prefix = log_dir.join(name);
     MemoryDir {
         name: name.to_owned(),
         files: files
@@ -108,9 +121,13 @@ impl Judge<'_> {
                 | StepAction::Write { .. }
                 | StepAction::CopyPart { .. }
                 | StepAction::Allocate { .. } => 0,
-                StepAction::Rename { .. }
+                StepAction::RemoveDir
+                | StepAction::Rename { .. }
                 | StepAction::Restore { .. }
-                | StepAction::Append { .. } => continue,
+                | StepAction::Append { .. }
+                | StepAction::CopyOut { .. }
+                | StepAction::MoveDir { .. }
+                | StepAction::SetOwner { .. } => continue,
             };
             let path = Path::new("d1").join(self.name).join(&step.file);
             let Some(old) = self.before.get(&path) else {

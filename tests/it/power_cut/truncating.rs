@@ -2,8 +2,9 @@
 
 use krescue::engine::{JobOutcome, TruncationSpec};
 use krescue::format::file_name::PartitionFile;
-use krescue::plan::{HandOver, ReplicaEvidence, TruncationTarget};
+use krescue::plan::{EvidenceSource, HandOver, ReplicaEvidence, TruncationTarget};
 use krescue::terms::{Offset, TopicPartition};
+use std::sync::Arc;
 
 use super::{Booted, MARKER, boot, fast_tempdir};
 use crate::golden::{PACKED, VERSIONS, applied, case, names};
@@ -43,14 +44,15 @@ fn a_power_cut_over_a_truncation_leaves_a_whole_log_down_to_the_target_at_most()
         let mut truncation = TruncationSpec::default();
         truncation
             .targets
-            .insert(partition.clone(), TruncationTarget::Offset(target));
+            .insert(partition, TruncationTarget::Offset(target));
         let alone = ReplicaEvidence {
             broker: Some(1),
             isr: vec![1],
             leader: Some(1),
             as_of: case.inputs.now,
+            source: EvidenceSource::Disk,
         };
-        truncation.replicas.insert(partition, alone);
+        spec.replicas = Arc::new(move |_| Some(alone.clone()));
         spec.truncation = Some(truncation);
         spec.quarantine = Some(root.path().join("quarantine"));
         spec.hand_over = HandOver::Clean;

@@ -7,6 +7,7 @@ use krescue::disk::Storage;
 use krescue::engine::{
     Confirmed, JobOutcome, JobSpec, PlanSpec, PlanStore, StoredPlan, Who, apply_here, start_plan,
 };
+use krescue::plan::{EvidenceSource, ReplicaEvidence};
 use krescue::terms::Timestamp;
 
 /// Makes and stores the plan of `spec`.
@@ -57,4 +58,15 @@ pub(crate) fn copy_tree(from: &Path, to: &Path) {
         .status()
         .unwrap();
     assert!(status.success());
+}
+
+/// Returns the evidence of this host that broker 1 alone is in sync.
+pub(crate) fn alone(as_of: Timestamp) -> ReplicaEvidence {
+    ReplicaEvidence {
+        broker: Some(1),
+        isr: vec![1],
+        leader: Some(1),
+        as_of,
+        source: EvidenceSource::Disk,
+    }
 }

@@ -208,6 +208,11 @@ impl Storage for FaultyStorage {
         RealStorage.remove(path)
     }
 
+    fn remove_dir(&self, dir: &Path) -> Result<(), DiskError> {
+        self.check(DiskAction::Remove, dir)?;
+        RealStorage.remove_dir(dir)
+    }
+
     fn create_dir(&self, dir: &Path) -> Result<(), DiskError> {
         self.check(DiskAction::Create, dir)?;
         RealStorage.create_dir(dir)

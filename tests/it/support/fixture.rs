@@ -150,7 +150,7 @@ impl Tree {
             &format!("{dir}/meta.properties"),
             format!(
                 "#\n#Mon Nov 30 10:00:00 UTC 2026\nversion=1\nnode.id=1\ncluster.id=MkU3OEVBNTcwNTJENDM2Qg\n\
-                 directory.id=AAAAAAAAAAAAAAAAAAAB{number:02}\n"
+                 directory.id=AAAAAAAAAAAAAAAAAAA{number:02}A\n"
             ),
         );
     }

@@ -131,9 +131,14 @@ impl MemoryDir {
             StepAction::Allocate { len, replaces } => {
                 self.put(step, vec![0; usize::try_from(*len).unwrap()], *replaces);
             }
-            StepAction::Restore { .. } | StepAction::Append { .. } => {
-                panic!("a step of an undo")
+            StepAction::Restore { .. }
+            | StepAction::Append { .. }
+            | StepAction::CopyOut { .. }
+            | StepAction::MoveDir { .. }
+            | StepAction::SetOwner { .. } => {
+                panic!("a step of an undo, of a mend or of a move")
             }
+            StepAction::RemoveDir => assert!(self.files.is_empty()),
             StepAction::Rename { to } => {
                 let bytes = self.files.remove(&step.file).unwrap();
                 self.files.insert(to.clone(), bytes);

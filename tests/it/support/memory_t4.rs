@@ -57,6 +57,8 @@ pub(crate) fn inputs(recovery_point: i64) -> RecoveryInputs {
         checkpoint_io_error: false,
         hand_over: krescue::plan::HandOver::Verify,
         truncation: None,
+        replicas: None,
+        quarantine: Some("quarantine".into()),
     }
 }
 

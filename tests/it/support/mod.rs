@@ -1,6 +1,8 @@
 //! What the tests share.
 
 pub(crate) mod apply;
+pub(crate) mod config_text;
+pub(crate) mod damage;
 pub(crate) mod faults;
 pub(crate) mod fixture;
 pub(crate) mod golden_archive;

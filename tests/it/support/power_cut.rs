@@ -3,7 +3,7 @@
 //! [`RecordingStorage`] does every change for real and remembers it in order. [`Recording::cuts`] plays the changes again
 //! on a disk in memory, where nothing is durable before it is synced, and stops behind each.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -40,24 +40,30 @@ enum Event {
     Change(Change),
     Created(Node),
     Sync(Id),
-    SyncAll,
+    /// All of the volume that is apart, or all of the other one.
+    SyncVolume {
+        apart: bool,
+    },
 }
 
 /// What was done, and what lay there before.
 #[derive(Debug, Clone)]
 pub(crate) struct Recording {
     root: PathBuf,
+    /// A dir of the root that lies on a volume of its own.
+    apart: Option<OsString>,
     before: Vec<Node>,
     events: Vec<(Event, String)>,
     live: Vec<Node>,
 }
 
 impl Recording {
-    fn of(root: &Path) -> Self {
+    fn of(root: &Path, apart: Option<&str>) -> Self {
         let mut nodes = Vec::new();
         read_node(root, &mut nodes);
         Self {
             root: root.to_owned(),
+            apart: apart.map(OsString::from),
             before: nodes.clone(),
             events: Vec::new(),
             live: nodes,
@@ -70,8 +76,9 @@ impl Recording {
         let mut disk = Disk {
             nodes: self.before.clone(),
             pending: Vec::new(),
+            apart: self.nodes_apart(),
         };
-        let mut known = std::collections::HashSet::new();
+        let mut known = HashSet::new();
         for (number, (event, what)) in self.events.iter().enumerate() {
             disk.take(event);
             for choice in choices(disk.pending.len(), &mut random) {
@@ -96,10 +103,49 @@ impl Recording {
         files_of(&self.live)
     }
 
+    /// Returns what lies on the volume that is apart.
+    fn nodes_apart(&self) -> HashSet<Id> {
+        let mut found = HashSet::new();
+        let Some(Node::Dir(root)) = self.before.first() else {
+            return found;
+        };
+        let mut ids: Vec<Id> = self
+            .apart
+            .iter()
+            .filter_map(|name| root.get(name).copied())
+            .collect();
+        while let Some(id) = ids.pop() {
+            found.insert(id);
+            if let Node::Dir(names) = &self.before[id] {
+                ids.extend(names.values());
+            }
+        }
+        found
+    }
+
+    /// Says whether a path lies on the volume that is apart.
+    fn is_apart(&self, path: &Path) -> bool {
+        let relative = self.relative(path);
+        let first = relative.iter().next();
+        self.apart
+            .as_deref()
+            .is_some_and(|apart| first == Some(apart))
+    }
+
+    /// Returns a path from the root on, also where the link to the other volume was followed.
+    fn relative(&self, path: &Path) -> PathBuf {
+        if let Ok(relative) = path.strip_prefix(&self.root) {
+            return relative.to_owned();
+        }
+        let apart = Path::new(self.apart.as_ref().unwrap());
+        let real = self.root.join(apart).canonicalize().unwrap();
+        apart.join(path.strip_prefix(real).unwrap())
+    }
+
     fn find(&self, path: &Path) -> Option<Id> {
-        let relative = path.strip_prefix(&self.root).unwrap();
+        let relative = self.relative(path);
         let mut id = 0;
-        for name in relative {
+        for name in &relative {
             match &self.live[id] {
                 Node::Dir(names) => id = *names.get(name)?,
                 Node::File(_) => return None,
@@ -117,7 +163,7 @@ impl Recording {
         match &event {
             Event::Change(change) => do_change(&mut self.live, change),
             Event::Created(node) => self.live.push(node.clone()),
-            Event::Sync(_) | Event::SyncAll => {}
+            Event::Sync(_) | Event::SyncVolume { .. } => {}
         }
         let path = path.strip_prefix(&self.root).unwrap_or(path);
         self.events
@@ -158,14 +204,31 @@ struct Disk {
     nodes: Vec<Node>,
     /// Changes that are not synced, oldest first.
     pending: Vec<Change>,
+    /// What lies on the volume that is apart.
+    apart: HashSet<Id>,
 }
 
 impl Disk {
     fn take(&mut self, event: &Event) {
         match event {
             Event::Created(node) => self.nodes.push(node.clone()),
-            Event::Change(change) => self.pending.push(change.clone()),
-            Event::SyncAll => self.settle(|_| true),
+            Event::Change(change) => {
+                if let Change::Names(names) = change {
+                    let made = names.iter().filter(|(dir, ..)| self.apart.contains(dir));
+                    let made: Vec<Id> = made.filter_map(|(_, _, id)| *id).collect();
+                    self.apart.extend(made);
+                }
+                self.pending.push(change.clone());
+            }
+            Event::SyncVolume { apart } => {
+                let on_it = self.apart.clone();
+                self.settle(|change| match change {
+                    Change::Names(names) => {
+                        names.iter().any(|(dir, ..)| on_it.contains(dir) == *apart)
+                    }
+                    Change::SetLen(id, _) | Change::Bytes(id, ..) => on_it.contains(id) == *apart,
+                });
+            }
             Event::Sync(id) => self.settle(|change| match change {
                 Change::Names(names) => names.iter().any(|(dir, _, _)| dir == id),
                 Change::SetLen(file, _) | Change::Bytes(file, ..) => file == id,
@@ -330,7 +393,12 @@ pub(crate) struct RecordingStorage(Mutex<Recording>);
 impl RecordingStorage {
     /// Records what is done below `root`.
     pub(crate) fn new(root: &Path) -> Self {
-        Self(Mutex::new(Recording::of(root)))
+        Self(Mutex::new(Recording::of(root, None)))
+    }
+
+    /// The same, where the dir `apart` of the root leads to a volume of its own.
+    pub(crate) fn with_volume(root: &Path, apart: &str) -> Self {
+        Self(Mutex::new(Recording::of(root, Some(apart))))
     }
 
     /// Returns what was done.
@@ -450,6 +518,17 @@ impl Storage for RecordingStorage {
         )
     }
 
+    fn remove_dir(&self, dir: &Path) -> Result<(), DiskError> {
+        self.record(
+            || RealStorage.remove_dir(dir),
+            |recording| {
+                let (parent, name) = recording.place(dir);
+                let names = Change::Names(vec![(parent, name, None)]);
+                recording.push(Event::Change(names), "remove dir", dir);
+            },
+        )
+    }
+
     fn create_dir(&self, dir: &Path) -> Result<(), DiskError> {
         self.record(
             || RealStorage.create_dir(dir),
@@ -474,7 +553,10 @@ impl Storage for RecordingStorage {
     fn sync_volume(&self, path: &Path) -> Result<(), DiskError> {
         self.record(
             || Ok(()),
-            |recording| recording.push(Event::SyncAll, "sync the volume of", path),
+            |recording| {
+                let apart = recording.is_apart(path);
+                recording.push(Event::SyncVolume { apart }, "sync the volume of", path);
+            },
         )
     }
 }

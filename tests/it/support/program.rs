@@ -63,7 +63,7 @@ impl Ran {
     /// Fails unless the exit is `exit`.
     #[track_caller]
     pub(crate) fn exits(self, exit: i32) -> Self {
-        let out: String = self.out.chars().take(2000).collect();
+        let out: String = self.out.chars().take(6000).collect();
         assert_eq!(self.exit, exit, "{out}\n{}", self.err);
         self
     }

@@ -13,6 +13,8 @@ use krescue::disk::{
 #[derive(Debug)]
 pub(crate) struct StoppingStorage {
     left: AtomicUsize,
+    /// Whether the change at which it stops is half done, where that can be.
+    tears: bool,
 }
 
 impl StoppingStorage {
@@ -20,6 +22,15 @@ impl StoppingStorage {
     pub(crate) fn after(changes: usize) -> Self {
         Self {
             left: AtomicUsize::new(changes),
+            tears: false,
+        }
+    }
+
+    /// Stops in the middle of the change after `changes` others: of bytes that are written, half are.
+    pub(crate) fn in_the_middle_after(changes: usize) -> Self {
+        Self {
+            tears: true,
+            ..Self::after(changes)
         }
     }
 
@@ -57,17 +68,30 @@ impl Storage for StoppingStorage {
     }
 
     fn write_file(&self, path: &Path, bytes: &[u8], owner: &Ownership) -> Result<(), DiskError> {
-        self.change(path)?;
+        let changed = self.change(path);
+        if changed.is_err() && self.tears {
+            RealStorage.write_file(path, &bytes[..bytes.len() / 2], owner)?;
+        }
+        changed?;
         RealStorage.write_file(path, bytes, owner)
     }
 
     fn copy_range(&self, from: &Path, position: u64, len: u64, to: &Path) -> Result<(), DiskError> {
-        self.change(to)?;
+        let changed = self.change(to);
+        if changed.is_err() && self.tears {
+            RealStorage.copy_range(from, position, len / 2, to)?;
+        }
+        changed?;
         RealStorage.copy_range(from, position, len, to)
     }
 
     fn copy_into(&self, from: &Path, piece: Piece, to: &Path) -> Result<(), DiskError> {
-        self.change(to)?;
+        let changed = self.change(to);
+        if changed.is_err() && self.tears {
+            let len = piece.len / 2;
+            RealStorage.copy_into(from, Piece { len, ..piece }, to)?;
+        }
+        changed?;
         RealStorage.copy_into(from, piece, to)
     }
 
@@ -99,6 +123,11 @@ impl Storage for StoppingStorage {
     fn remove(&self, path: &Path) -> Result<(), DiskError> {
         self.change(path)?;
         RealStorage.remove(path)
+    }
+
+    fn remove_dir(&self, dir: &Path) -> Result<(), DiskError> {
+        self.change(dir)?;
+        RealStorage.remove_dir(dir)
     }
 
     fn create_dir(&self, dir: &Path) -> Result<(), DiskError> {

@@ -1,0 +1,101 @@
+//! What goes of a mirrored topic and its mirror may not have is good data.
+
+use std::fs;
+
+use serde_json::Value;
+
+use super::told::Mirror;
+use crate::support::fixture::{file_name, indexes, segment};
+use crate::support::program::{Ran, run};
+
+/// The topic, of whose offsets 0 to 285 were copied by the last sync of the golden mirror.
+const TOPIC: &str = "sensor-suhu";
+
+/// The golden source with three more segments of the topic, of a thousand offsets each and long past retention.
+fn mirror() -> Mirror {
+    let mirror = Mirror::unpack("4.3.1");
+    let dir = mirror.path("primary").join(format!("{TOPIC}-0"));
+    for entry in fs::read_dir(&dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path
+            .file_name()
+            .is_some_and(|name| name.as_encoded_bytes().starts_with(b"0000"))
+        {
+            fs::remove_file(path).unwrap();
+        }
+    }
+    for base in [0, 1000, 2000] {
+        let (offsets, times) = indexes(base);
+        let at = |suffix| dir.join(file_name(base, suffix));
+        fs::write(at("log"), segment(base)).unwrap();
+        fs::write(at("index"), offsets).unwrap();
+        fs::write(at("timeindex"), times).unwrap();
+    }
+    let path = mirror.path("primary/replication-offset-checkpoint");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(
+        path,
+        text.replace(&format!("{TOPIC} 0 350"), &format!("{TOPIC} 0 3000")),
+    )
+    .unwrap();
+    mirror
+}
+
+fn cleanup(mirror: &Mirror, words: &[&str]) -> Ran {
+    let common = [
+        "--log-dirs",
+        "primary",
+        "--kafka-version",
+        "4.3.1",
+        "cleanup",
+    ];
+    let more = ["--on", "primary", "--quarantine", "none"];
+    run(mirror.folder.path(), &[&common, words, &more].concat())
+}
+
+fn of_topic(ran: &Ran) -> Value {
+    let partitions = ran.kind("partition");
+    let found = partitions
+        .into_iter()
+        .find(|it| it["topic"] == TOPIC && it["verdict"] == "delete");
+    found.unwrap_or_else(|| panic!("{}", ran.out))
+}
+
+#[test]
+fn what_the_mirror_may_not_have_is_good_data_past_retention_too() {
+    let mirror = mirror();
+    let ran = cleanup(&mirror, &["--past-retention", TOPIC, "--json"]).exits(3);
+    assert_eq!(ran.summary()["class"], "C");
+    let partition = of_topic(&ran);
+    assert_eq!(partition["log_start_offset"], 2000);
+    assert!(partition["lost_bytes"].as_u64().unwrap() > 0, "{partition}");
+    let finding = ran.finding("not_mirrored");
+    assert_eq!(finding["severity"], "loss");
+    let text = finding["text"].as_str().unwrap();
+    assert!(
+        text.starts_with("secondary has copied it up to 285 for certain")
+            && text.ends_with(": 1714 of the offsets that go may be nowhere else"),
+        "{text}"
+    );
+    let said = cleanup(&mirror, &["--past-retention", TOPIC]).out;
+    assert!(
+        said.contains("secondary may not have copied all that could go of 1 partition"),
+        "{said}"
+    );
+    let freed = cleanup(&mirror, &["--free", "1KiB", "--json"]).exits(3);
+    assert_eq!(freed.summary()["class"], "C");
+    freed.finding("not_mirrored");
+}
+
+#[test]
+fn without_the_mirrors_syncs_the_missing_fact_is_named() {
+    let mirror = mirror();
+    fs::remove_dir_all(mirror.path("primary/mm2-offset-syncs.secondary.internal-0")).unwrap();
+    let ran = cleanup(&mirror, &["--past-retention", TOPIC, "--json"]).exits(3);
+    assert_eq!(ran.summary()["class"], "B");
+    let said = cleanup(&mirror, &["--past-retention", TOPIC]).out;
+    assert!(
+        said.contains("mm2-offset-syncs.secondary.internal-0 lies on broker 1"),
+        "{said}"
+    );
+}
