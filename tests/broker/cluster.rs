@@ -36,12 +36,13 @@ const TOPICS: &str = "3";
 const PARTITIONS: &str = "4";
 
 /// A follower is found dead soon, and a broker waits for no one else at its end.
-const SETTINGS: [&str; 5] = [
-    "broker.session.timeout.ms=3000",
+const SETTINGS: [&str; 6] = [
+    "broker.session.timeout.ms=9000",
     "broker.heartbeat.interval.ms=500",
-    "replica.lag.time.max.ms=3000",
+    "replica.lag.time.max.ms=9000",
     "log.segment.bytes=1048576",
     "num.recovery.threads.per.data.dir=2",
+    "auto.leader.rebalance.enable=false",
 ];
 
 /// Broker 2 dies and loses what its disk had not yet; the others go on, then die at once. All are recovered and booted.
@@ -70,6 +71,7 @@ fn survive(version: &str, name: &str, format: &[&str]) {
         std::thread::sleep(Duration::from_millis(20));
     }
     producer.stop(nix::sys::signal::Signal::SIGKILL);
+    become_equal(&brokers[0], &brokers[2]);
     brokers[0].kill();
     brokers[2].kill();
     let damaged = cut_tails(brokers[1].folder());
@@ -143,8 +145,19 @@ fn survive(version: &str, name: &str, format: &[&str]) {
     fs::remove_dir_all(&folder).unwrap();
 }
 
+/// Waits until two replicas of everything stay the same: what one of them alone has is served or not, by who leads next.
+fn become_equal(one: &Broker, other: &Broker) {
+    let (begin, mut equal) = (Instant::now(), 0);
+    while equal < 10 {
+        let same = batches(one.folder()) == batches(other.folder());
+        equal = if same { equal + 1 } else { 0 };
+        assert!(begin.elapsed() < PATIENCE, "two replicas stay different");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
 /// Returns three brokers of one cluster, with the log dirs that lie in `folder`.
-fn seat(kafka: &Arc<Kafka>, folder: &Path) -> Vec<Broker> {
+pub(crate) fn seat(kafka: &Arc<Kafka>, folder: &Path) -> Vec<Broker> {
     let seats = Seat::of_cluster(3);
     let brokers = seats.into_iter().map(|seat| {
         let folder = folder.join(format!("node{}", seat.id));
@@ -154,37 +167,44 @@ fn seat(kafka: &Arc<Kafka>, folder: &Path) -> Vec<Broker> {
     brokers.collect()
 }
 
-fn boot(brokers: &mut [Broker]) {
+pub(crate) fn boot(brokers: &mut [Broker]) {
     brokers.iter_mut().for_each(Broker::launch);
     brokers.iter_mut().for_each(Broker::wait_until_up);
 }
 
-fn bootstrap(brokers: &[Broker]) -> String {
+pub(crate) fn bootstrap(brokers: &[Broker]) -> String {
     let all: Vec<_> = brokers.iter().map(Broker::bootstrap).collect();
     all.join(",")
 }
 
+/// A partition as it is at the end.
 #[derive(Debug)]
-struct State {
-    leader: String,
+pub(crate) struct State {
+    /// `TOPIC-PARTITION`.
+    pub(crate) name: String,
+    pub(crate) leader: String,
 }
 
 /// Waits until each partition has a leader and just `in_sync`; returns how each was seen at first and is at the end.
-fn replicas(kafka: &Kafka, brokers: &[Broker], in_sync: &str) -> Vec<State> {
+pub(crate) fn replicas(kafka: &Kafka, brokers: &[Broker], in_sync: &str) -> Vec<State> {
     let file = brokers[0].folder().join("replicas");
     let mut command = kafka.java("256m", "Replicas");
     command.arg(bootstrap(brokers)).arg(in_sync).arg(&file);
     run(&mut command, "waiting for the in-sync replicas");
     let lines = lines(&file);
     assert!(!lines.is_empty());
-    let states = lines.iter().map(|line| State {
-        leader: line.split(' ').nth(3).unwrap().to_owned(),
+    let states = lines.iter().map(|line| {
+        let words: Vec<_> = line.split(' ').collect();
+        State {
+            name: format!("{}-{}", words[1], words[2]),
+            leader: words[3].to_owned(),
+        }
     });
     states.collect()
 }
 
 /// Returns the bytes of each replicated partition's segments, one after the other.
-fn batches(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+pub(crate) fn batches(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut logs: BTreeMap<String, Vec<u8>> = BTreeMap::new();
     for dir in ["data1", "data2"] {
         for entry in fs::read_dir(folder.join(dir)).unwrap() {
@@ -209,7 +229,7 @@ fn batches(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 /// Returns the whole lines of a file, which another process may be writing.
-fn lines(file: &Path) -> Vec<String> {
+pub(crate) fn lines(file: &Path) -> Vec<String> {
     let text = fs::read_to_string(file).unwrap_or_default();
     let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
     whole.lines().map(str::to_owned).collect()

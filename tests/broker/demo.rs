@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::process::Command;
 
 use crate::loading::work_folder;
 use crate::support::batches::Batch;
 use crate::support::damage::{Victim, number};
-use crate::support::kafka::{Kafka, run};
+use crate::support::kafka::Kafka;
+use crate::support::pack::pack_demo;
 use crate::support::source::{Recipe, Source};
 use crate::support::topics::DEMO;
 use crate::support::tree;
@@ -59,31 +59,9 @@ fn makes_the_demo_data() {
     fs::write(demo.join("about.properties"), about).unwrap();
     hurt(&demo);
 
-    let archive = folder.join("demo.tar");
-    let mut tar = Command::new("tar");
-    tar.args([
-        "--format=gnu",
-        "-S",
-        "--owner=0",
-        "--group=0",
-        "--numeric-owner",
-        "--sort=name",
-        "-cf",
-    ]);
-    tar.arg(&archive).arg("-C").arg(&demo);
-    tar.args(["about.properties", "server.properties", "data1", "data2"]);
-    run(&mut tar, "tar");
-    let packed = Path::new(env!("CARGO_MANIFEST_DIR")).join("demo-data/crashed.tar.zst");
-    run(
-        Command::new("zstd")
-            .args(["-19", "-f", "-q"])
-            .arg(archive)
-            .arg("-o")
-            .arg(&packed),
-        "zstd",
-    );
-    let length = fs::metadata(&packed).unwrap().len();
-    eprintln!("{}: {length} bytes", packed.display());
+    let names = ["about.properties", "server.properties", "data1", "data2"];
+    let length = pack_demo(&demo, &names, "crashed.tar.zst");
+    eprintln!("crashed.tar.zst: {length} bytes");
     assert!(length < 1_500_000);
     fs::remove_dir_all(&folder).unwrap();
 }

@@ -5,7 +5,7 @@ use std::fs;
 
 use krescue::format::file_name::PartitionFile;
 use krescue::plan::{
-    OnLoss, RecoveryInputs, ReplicaEvidence, StopState, TruncationInputs, TruncationTarget, Verdict,
+    EvidenceSource, OnLoss, RecoveryInputs, ReplicaEvidence, StopState, TruncationTarget, Verdict,
 };
 use krescue::terms::{LeaderEpoch, Offset, Timestamp, TopicPartition};
 
@@ -186,14 +186,14 @@ fn inputs(
         on_loss: OnLoss::Ask,
         checkpoint_io_error: false,
         hand_over: krescue::plan::HandOver::Verify,
-        truncation: Some(TruncationInputs {
-            target,
-            replicas: Some(ReplicaEvidence {
-                broker: Some(1),
-                isr: vec![1],
-                leader: Some(1),
-                as_of: Timestamp(source.now),
-            }),
+        truncation: Some(target),
+        replicas: Some(ReplicaEvidence {
+            broker: Some(1),
+            isr: vec![1],
+            leader: Some(1),
+            as_of: Timestamp(source.now),
+            source: EvidenceSource::Disk,
         }),
+        quarantine: Some("quarantine".into()),
     }
 }

@@ -142,7 +142,7 @@ pub(crate) fn cut_tails(folder: &Path) -> BTreeMap<String, Vec<String>> {
 }
 
 /// Returns the names of the partition dirs in a log dir, but the metadata log's.
-fn partition_dirs(log_dir: &Path) -> Vec<String> {
+pub(crate) fn partition_dirs(log_dir: &Path) -> Vec<String> {
     let mut names: Vec<_> = fs::read_dir(log_dir)
         .unwrap()
         .map(|entry| entry.unwrap())
@@ -155,12 +155,22 @@ fn partition_dirs(log_dir: &Path) -> Vec<String> {
 }
 
 /// A record's offset, and a line of all that counts of it.
-type Record = (i64, String);
+pub(crate) type Record = (i64, String);
 
 /// Boots a broker on the log dirs in `folder`, lets `look` read its log, returns every record by partition and stops it.
 fn served(
     kafka: &Arc<Kafka>,
     folder: &Path,
+    look: impl FnOnce(&str),
+) -> BTreeMap<String, Vec<Record>> {
+    served_to(kafka, folder, "true", look)
+}
+
+/// The same, to a consumer that checks the batches' checksums or does not.
+pub(crate) fn served_to(
+    kafka: &Arc<Kafka>,
+    folder: &Path,
+    checks: &str,
     look: impl FnOnce(&str),
 ) -> BTreeMap<String, Vec<Record>> {
     let mut broker = Broker::at(Arc::clone(kafka), folder, &SETTINGS);
@@ -170,7 +180,7 @@ fn served(
     look(&broker.output());
     let file = folder.join("records");
     let mut read = kafka.java("256m", "ReadAll");
-    read.arg(broker.bootstrap()).arg(&file);
+    read.arg(broker.bootstrap()).arg(&file).arg(checks);
     run(&mut read, "reading every record");
     broker.kill();
     let mut records: BTreeMap<String, Vec<Record>> = BTreeMap::new();
@@ -254,7 +264,8 @@ fn live(version: &str) {
     let mut broker = Broker::create(Arc::clone(&kafka), &node, &SETTINGS);
     broker.start();
     let mut command = kafka.attached("256m", "GoOn");
-    command.arg(broker.bootstrap());
+    let death = folder.join("death");
+    command.arg(broker.bootstrap()).arg(&death);
     let mut producers = Process::spawn(&mut command, &folder.join("go-on.log"));
     producers.wait_for("READY", PATIENCE);
 
@@ -306,6 +317,7 @@ fn live(version: &str) {
     );
 
     broker.kill();
+    fs::write(&death, "").unwrap();
     let answer = target.recover("clean");
     assert_eq!(answer.exit, 0, "{}", answer.tail());
     broker.start();

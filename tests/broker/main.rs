@@ -19,21 +19,37 @@
 )]
 
 mod cluster;
+mod decisions;
 mod demo;
+mod demo_cluster;
 #[expect(dead_code, reason = "only what pauses an apply is used here")]
 #[path = "../it/support/faults.rs"]
 mod faults;
 mod fidelity;
+mod full_disk;
 mod half_truncated;
 mod hand_over;
+mod imaging;
 mod kills;
+mod live;
 mod loading;
 #[path = "../it/support/memory_dir.rs"]
 mod memory_dir;
+mod metrics;
 mod middle;
+mod mirroring;
 mod prefixes;
+mod preflight;
+mod relocating;
+mod retaining;
+mod security;
+mod set_aside;
+#[expect(dead_code, reason = "no change is half done here")]
 #[path = "../it/support/storage.rs"]
 mod stopping_storage;
 mod support;
 mod truncating;
 mod watch;
+mod watch_accuracy;
+mod watch_figures;
+mod watch_signs;

@@ -154,6 +154,8 @@ impl Trees {
             checkpoint_io_error: false,
             hand_over: krescue::plan::HandOver::Verify,
             truncation: None,
+            replicas: None,
+            quarantine: Some("quarantine".into()),
         }
     }
 
@@ -328,10 +330,13 @@ fn content(memory: &MemoryDir) -> Tree {
 
 fn listed(steps: &[Step]) -> String {
     let verb = |step: &Step| match &step.action {
-        StepAction::Remove { .. } => "-",
+        StepAction::Remove { .. } | StepAction::RemoveDir => "-",
         StepAction::SetLen { .. } => "cut ",
         StepAction::Write { .. } | StepAction::CopyPart { .. } | StepAction::Allocate { .. } => "+",
         StepAction::Rename { .. } => "rename ",
+        StepAction::SetOwner { .. } => "give away ",
+        StepAction::CopyOut { .. } => "copy ",
+        StepAction::MoveDir { .. } => "move ",
         StepAction::Restore { .. } | StepAction::Append { .. } => "put back ",
     };
     let words: Vec<_> = steps

@@ -1,8 +1,9 @@
 //! Real boots, watched from the first second.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -10,6 +11,7 @@ use serde_json::Value;
 use crate::hand_over::cut_tails;
 use crate::loading::work_folder;
 use crate::support::broker::{Broker, PATIENCE};
+use crate::support::krescue::watch_command;
 use crate::support::process::Process;
 use crate::support::source::{SETTINGS, Source};
 
@@ -31,7 +33,7 @@ fn watched(version: &str) {
     let structure = structure(&node);
     let mut broker = Broker::at(Arc::clone(&source.kafka), &node, &SETTINGS);
     // Begun before there is a broker: it waits for the process.
-    let mut watch = Process::spawn(&mut command(&node), &folder.join("watch"));
+    let mut watch = Process::spawn(&mut watch_command(&node, &[]), &folder.join("watch"));
     broker.launch();
     let status = watch.wait(PATIENCE);
     broker.wait_until_up();
@@ -61,7 +63,10 @@ fn watched(version: &str) {
 
     // The next boot finds damage: the same watch ends with 3, or with 0 where only torn tails were cut.
     assert!(!cut_tails(&node).is_empty());
-    let mut watch = Process::spawn(&mut command(&node), &folder.join("watch-damaged"));
+    let mut watch = Process::spawn(
+        &mut watch_command(&node, &[]),
+        &folder.join("watch-damaged"),
+    );
     broker.start();
     let status = watch.wait(PATIENCE);
     let log = broker.output();
@@ -88,7 +93,7 @@ fn watched(version: &str) {
     broker.kill();
 
     // A boot that is killed in the middle died.
-    let mut watch = Process::spawn(&mut command(&node), &folder.join("watch-killed"));
+    let mut watch = Process::spawn(&mut watch_command(&node, &[]), &folder.join("watch-killed"));
     broker.launch();
     let id = broker.process_id().unwrap();
     watch.wait_for("\"phase\":\"starting\"", PATIENCE);
@@ -102,19 +107,14 @@ fn watched(version: &str) {
     fs::remove_dir_all(&folder).unwrap();
 }
 
-fn command(node: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_krescue"));
-    command
-        .env_remove("XDG_STATE_HOME")
-        .arg("--config")
-        .arg(node.join("server.properties"))
-        .args(["watch", "--json"])
-        .stdin(Stdio::null());
-    command
+/// Returns bytes that a boot reads and logs there are.
+fn structure(node: &Path) -> (u64, u64) {
+    let logs = bytes_that_are_read(node);
+    (logs.values().sum(), logs.len() as u64)
 }
 
-/// Returns bytes that a boot reads and logs there are, by the names and sizes in the log dirs.
-fn structure(node: &Path) -> (u64, u64) {
+/// Returns what a boot reads of each log, by dir name, by the names and sizes in the log dirs.
+pub(crate) fn bytes_that_are_read(node: &Path) -> BTreeMap<String, u64> {
     let output = Command::new(env!("CARGO_BIN_EXE_krescue"))
         .env_remove("XDG_STATE_HOME")
         .arg("--config")
@@ -122,19 +122,17 @@ fn structure(node: &Path) -> (u64, u64) {
         .args(["scan", "--structure", "--json"])
         .output()
         .unwrap();
-    let lines = lines(&String::from_utf8_lossy(&output.stdout));
-    let logs: Vec<_> = lines
-        .iter()
-        .filter(|line| line["kind"] == "partition" && line["dir_name"] != "__cluster_metadata-0")
-        .collect();
-    let bytes = logs
-        .iter()
-        .map(|line| line["scan_bytes"].as_u64().unwrap())
-        .sum();
-    (bytes, logs.len() as u64)
+    let mut reads = BTreeMap::new();
+    for line in lines(&String::from_utf8_lossy(&output.stdout)) {
+        if line["kind"] == "partition" && line["dir_name"] != "__cluster_metadata-0" {
+            let name = line["dir_name"].as_str().unwrap().to_owned();
+            reads.insert(name, line["scan_bytes"].as_u64().unwrap());
+        }
+    }
+    reads
 }
 
-fn lines(text: &str) -> Vec<Value> {
+pub(crate) fn lines(text: &str) -> Vec<Value> {
     text.lines()
         .filter_map(|line| serde_json::from_str(line).ok())
         .collect()

@@ -20,7 +20,7 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 /**
  * Reads every record of every partition, uncommitted ones too, and writes a line for each.
  *
- * <pre>java ReadAll BOOTSTRAP FILE</pre>
+ * <pre>java ReadAll BOOTSTRAP FILE [CHECK.CRCS]</pre>
  *
  * A line has topic, partition, offset, timestamp and a checksum of key, value and headers. One line a partition has "end" for the
  * offset, then the log's start and end.
@@ -31,6 +31,7 @@ public final class ReadAll {
         properties.put("bootstrap.servers", args[0]);
         properties.put("max.poll.records", "100000");
         properties.put("fetch.max.wait.ms", "20");
+        properties.put("check.crcs", args.length > 2 ? args[2] : "true");
         List<TopicPartition> all = new ArrayList<>();
         try (Admin admin = Admin.create(properties)) {
             TreeSet<String> names = new TreeSet<>(admin.listTopics(new ListTopicsOptions().listInternal(true)).names().get());

@@ -26,9 +26,9 @@ import scala.jdk.javaapi.CollectionConverters;
  */
 public final class TruncateLogs {
     private final LoadLogs all;
-    private final Map<TopicPartition, Object> logs = new HashMap<>();
+    final Map<TopicPartition, Object> logs = new HashMap<>();
 
-    private TruncateLogs(LoadLogs all) {
+    TruncateLogs(LoadLogs all) {
         this.all = all;
     }
 
@@ -60,7 +60,7 @@ public final class TruncateLogs {
     }
 
     /** Gives each log its checkpointed high watermark, as its partition does when it is assigned. */
-    private void assign(File dir) throws Exception {
+    void assign(File dir) throws Exception {
         Map<TopicPartition, Long> marks = all.checkpoint(dir, "replication-offset-checkpoint");
         for (File partition : dir.listFiles(File::isDirectory)) {
             String name = partition.getName();
@@ -129,7 +129,7 @@ public final class TruncateLogs {
         truncateTo.invoke(all.logManager, java ? offsets : CollectionConverters.asScala(offsets), false);
     }
 
-    private static Long number(Object log, String method) throws Exception {
+    static Long number(Object log, String method) throws Exception {
         return (Long) log.getClass().getMethod(method).invoke(log);
     }
 

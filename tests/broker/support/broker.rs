@@ -1,10 +1,11 @@
 //! A broker that is its own controller, on free ports of this machine.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 
@@ -19,7 +20,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_mins(5);
 pub(crate) struct Broker {
     kafka: Arc<Kafka>,
     folder: PathBuf,
-    seat: Seat,
+    pub(crate) seat: Seat,
     process: Option<Process>,
     starts: u32,
 }
@@ -35,6 +36,11 @@ pub(crate) struct Seat {
 }
 
 impl Seat {
+    /// Returns the ports for clients and for controllers.
+    pub(crate) fn ports(&self) -> (u16, u16) {
+        (self.port, self.controller)
+    }
+
     /// Returns `count` seats of one cluster, on ports that are free now.
     pub(crate) fn of_cluster(count: u32) -> Vec<Self> {
         let ports = free_ports(2 * count);
@@ -144,6 +150,26 @@ impl Broker {
         self.process.as_mut().unwrap().wait_for(text, limit);
     }
 
+    /// Waits until it has ended by itself, or says one of `texts`; then it is killed.
+    pub(crate) fn wait_for_failure(&mut self, texts: &[&str]) {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            // What it says last is read behind its end.
+            let ended = self.process.as_mut().unwrap().has_ended();
+            let output = self.output();
+            if ended || texts.iter().any(|text| output.contains(text)) {
+                return self.kill();
+            }
+            assert!(Instant::now() < end, "it goes on\n{output}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Waits until its process has ended by itself.
+    pub(crate) fn wait_for_end(&mut self, limit: Duration) {
+        self.process.take().unwrap().wait(limit);
+    }
+
     /// Returns what it has logged since its last start.
     pub(crate) fn output(&self) -> String {
         fs::read_to_string(self.folder.join(format!("server-{}.log", self.starts))).unwrap()
@@ -173,13 +199,18 @@ impl Broker {
     }
 }
 
-/// Returns `count` ports that nobody listens on now.
-fn free_ports(count: u32) -> Vec<u16> {
-    let bound: Vec<_> = (0..count)
-        .map(|_| TcpListener::bind("127.0.0.1:0").unwrap())
-        .collect();
-    bound
-        .iter()
-        .map(|listener| listener.local_addr().unwrap().port())
-        .collect()
+/// Returns `count` ports that nobody listens on now. None is given twice: a broker that was killed comes back to its own.
+pub(crate) fn free_ports(count: u32) -> Vec<u16> {
+    static GIVEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
+    let mut given = GIVEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let (mut bound, mut ports) = (Vec::new(), Vec::new());
+    while ports.len() < count as usize {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        bound.push(listener);
+        if given.insert(port) {
+            ports.push(port);
+        }
+    }
+    ports
 }

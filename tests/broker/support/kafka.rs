@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A resolved version.
 #[derive(Debug)]
@@ -12,12 +12,24 @@ pub(crate) struct Kafka {
     pub(crate) version: String,
     class_path: String,
     folder: PathBuf,
+    parts: Parts,
+}
+
+/// What of Kafka is on the class path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Parts {
+    Broker,
+    /// MirrorMaker 2 too.
+    Mirror,
 }
 
 static RESOLVED: Mutex<Vec<Arc<Kafka>>> = Mutex::new(Vec::new());
 
 const LOG4J: &str = "2.25.4";
-const PROGRAMS: [(&str, &str); 9] = [
+/// The program that needs MirrorMaker 2's classes.
+const MIRRORED: (&str, &str) = ("Mirrored.java", include_str!("../java/Mirrored.java"));
+const PROGRAMS: [(&str, &str); 12] = [
+    ("AdminShell.java", include_str!("../java/AdminShell.java")),
     ("GoOn.java", include_str!("../java/GoOn.java")),
     ("Attached.java", include_str!("../java/Attached.java")),
     ("Workload.java", include_str!("../java/Workload.java")),
@@ -33,26 +45,44 @@ const PROGRAMS: [(&str, &str); 9] = [
         include_str!("../java/Acknowledged.java"),
     ),
     ("Replicas.java", include_str!("../java/Replicas.java")),
+    ("RetainLogs.java", include_str!("../java/RetainLogs.java")),
+    ("WritePem.java", include_str!("../java/WritePem.java")),
 ];
 
 impl Kafka {
     /// Returns `version`, resolved once a process and cached on disk below `target/kafka`.
     pub(crate) fn resolve(version: &str) -> Arc<Self> {
+        Self::resolve_parts(version, Parts::Broker)
+    }
+
+    /// Returns `version` with MirrorMaker 2 beside the broker, in a folder of its own.
+    pub(crate) fn resolve_with_mirror(version: &str) -> Arc<Self> {
+        Self::resolve_parts(version, Parts::Mirror)
+    }
+
+    fn resolve_parts(version: &str, parts: Parts) -> Arc<Self> {
         let mut resolved = RESOLVED.lock().unwrap_or_else(|poisoned| {
             // A failure to resolve is told by the test that met it first; the others try again.
             RESOLVED.clear_poison();
             poisoned.into_inner()
         });
-        if let Some(kafka) = resolved.iter().find(|kafka| kafka.version == version) {
+        if let Some(kafka) = resolved
+            .iter()
+            .find(|kafka| kafka.version == version && kafka.parts == parts)
+        {
             return Arc::clone(kafka);
         }
         require_tools();
-        let folder = target().join("kafka").join(version);
+        let folder = target().join("kafka").join(match parts {
+            Parts::Broker => version.to_owned(),
+            Parts::Mirror => format!("{version}-mirror"),
+        });
         fs::create_dir_all(&folder).unwrap();
         let kafka = Arc::new(Self {
             version: version.to_owned(),
-            class_path: class_path(version, &folder),
+            class_path: class_path(version, parts, &folder),
             folder,
+            parts,
         });
         kafka.compile();
         kafka.write_log_settings();
@@ -117,7 +147,14 @@ impl Kafka {
     fn compile(&self) {
         let classes = self.folder.join("classes");
         let stamp = self.folder.join("classes.sources");
-        let sources: String = PROGRAMS.iter().map(|(_, source)| *source).collect();
+        let programs: Vec<_> = match self.parts {
+            Parts::Broker => PROGRAMS.to_vec(),
+            Parts::Mirror => {
+                let attached = PROGRAMS.iter().filter(|(name, _)| *name == "Attached.java");
+                attached.copied().chain([MIRRORED]).collect()
+            }
+        };
+        let sources: String = programs.iter().map(|(_, source)| *source).collect();
         if fs::read_to_string(&stamp).is_ok_and(|compiled| compiled == sources) {
             return;
         }
@@ -128,7 +165,7 @@ impl Kafka {
         let mut command = Command::new(tool("javac"));
         command.args(["-nowarn", "-cp", &self.class_path, "-d"]);
         command.arg(&classes);
-        for (name, source) in PROGRAMS {
+        for (name, source) in programs {
             fs::write(folder.join(name), source).unwrap();
             command.arg(folder.join(name));
         }
@@ -155,6 +192,42 @@ impl Kafka {
     }
 }
 
+/// Returns a jar of Maven Central, `GROUP:ARTIFACT:VERSION[:jar:CLASSIFIER]`, cached below `target/kafka`.
+pub(crate) fn jar(artifact: &str) -> PathBuf {
+    let mut parts = artifact.split(':').skip(1);
+    let (name, version) = (parts.next().unwrap(), parts.next().unwrap());
+    let classifier = parts.nth(1).map(|of| format!("-{of}")).unwrap_or_default();
+    let folder = target().join("kafka/agents");
+    let path = folder.join(format!("{name}-{version}{classifier}.jar"));
+    if !path.exists() {
+        require_tools();
+        fs::create_dir_all(&folder).unwrap();
+        let mut command = Command::new("mvn");
+        command
+            .current_dir(&folder)
+            .args(["-q", "-B", "dependency:copy"])
+            .arg(format!("-Dartifact={artifact}"))
+            .arg(format!("-DoutputDirectory={}", folder.display()));
+        maven(
+            &mut command,
+            &format!("fetching {artifact} from Maven Central"),
+        );
+    }
+    path
+}
+
+/// Runs Maven, up to three times: the network may fail once. Alone: two would write the same files of its repository.
+fn maven(command: &mut Command, what: &str) {
+    static ALONE: Mutex<()> = Mutex::new(());
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    for _ in 0..2 {
+        if command.output().is_ok_and(|output| output.status.success()) {
+            return;
+        }
+    }
+    run(command, what);
+}
+
 /// Returns cargo's target folder.
 pub(crate) fn target() -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
@@ -176,7 +249,8 @@ pub(crate) fn run(command: &mut Command, what: &str) -> Output {
     output
 }
 
-fn tool(name: &str) -> PathBuf {
+/// Returns a program of the JDK.
+pub(crate) fn tool(name: &str) -> PathBuf {
     match std::env::var_os("JAVA_HOME") {
         Some(home) if Path::new(&home).join("bin").join(name).exists() => {
             Path::new(&home).join("bin").join(name)
@@ -213,11 +287,13 @@ fn require_tools() {
     }
 }
 
-fn class_path(version: &str, folder: &Path) -> String {
+fn class_path(version: &str, parts: Parts, folder: &Path) -> String {
     let file = folder.join("class-path.txt");
     if let Ok(known) = fs::read_to_string(&file) {
         let whole = known.split(':').all(|jar| Path::new(jar).exists());
-        if whole && known.contains(&format!("kafka_2.13-{version}.jar")) {
+        let mirror = format!("connect-mirror-{version}.jar");
+        let all = parts == Parts::Broker || known.contains(&mirror);
+        if whole && all && known.contains(&format!("kafka_2.13-{version}.jar")) {
             return known;
         }
     }
@@ -228,6 +304,9 @@ fn class_path(version: &str, folder: &Path) -> String {
     };
     let mut dependencies = dependency("org.apache.kafka", "kafka_2.13", version)
         + &dependency("org.apache.kafka", "kafka-tools", version);
+    if parts == Parts::Mirror {
+        dependencies += &dependency("org.apache.kafka", "connect-mirror", version);
+    }
     if !version.starts_with("3.") {
         // 4.x logs through log4j 2 and does not bring it.
         dependencies += &dependency("org.apache.logging.log4j", "log4j-slf4j-impl", LOG4J);
@@ -244,7 +323,7 @@ fn class_path(version: &str, folder: &Path) -> String {
         .current_dir(folder)
         .args(["-q", "-B", "dependency:build-classpath"])
         .arg(format!("-Dmdep.outputFile={}", file.display()));
-    run(
+    maven(
         &mut command,
         &format!("fetching Kafka {version} from Maven Central (mvn dependency:build-classpath)"),
     );

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
@@ -21,6 +21,19 @@ pub(crate) struct Answer {
     pub(crate) exit: i32,
     pub(crate) lines: Vec<Value>,
     pub(crate) text: String,
+}
+
+/// Returns `watch` on the node in `folder`, with options of its own before it.
+pub(crate) fn watch_command(folder: &Path, options: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_krescue"));
+    command
+        .env_remove("XDG_STATE_HOME")
+        .arg("--config")
+        .arg(folder.join("server.properties"))
+        .args(options)
+        .args(["watch", "--json"])
+        .stdin(Stdio::null());
+    command
 }
 
 impl Target<'_> {
@@ -80,7 +93,7 @@ impl Target<'_> {
 }
 
 impl Answer {
-    fn new(output: &Output) -> Self {
+    pub(crate) fn new(output: &Output) -> Self {
         let out = String::from_utf8_lossy(&output.stdout);
         Self {
             exit: output.status.code().unwrap_or(-1),

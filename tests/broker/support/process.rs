@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Child, ChildStdin, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, killpg};
@@ -33,6 +33,11 @@ impl Process {
         }
     }
 
+    /// Returns its standard input, which was piped; what is read of it ends when that is dropped.
+    pub(crate) fn input(&mut self) -> ChildStdin {
+        self.child.stdin.take().unwrap()
+    }
+
     /// Returns the process' id.
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
@@ -46,6 +51,11 @@ impl Process {
             let _ = killpg(group, signal);
         }
         self.wait(Duration::from_mins(2))
+    }
+
+    /// Says whether the child has ended.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
     }
 
     /// Waits for the child's end; fails after `limit`.

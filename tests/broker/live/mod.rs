@@ -1,0 +1,36 @@
+//! A living cluster of three brokers, looked at and acted on.
+
+mod acts;
+mod forecast;
+mod readme;
+mod replicas;
+mod scale;
+
+use std::fs;
+
+use crate::loading::work_folder;
+use crate::support::trio::Trio;
+
+#[test]
+fn a_living_cluster_3_9_1() {
+    live("3.9.1");
+}
+
+#[test]
+fn a_living_cluster_4_4_0() {
+    live("4.4.0");
+}
+
+fn live(version: &str) {
+    let folder = work_folder(&format!("live-{version}"));
+    let mut trio = Trio::start(version, &folder);
+    replicas::followers_are_measured(&mut trio);
+    forecast::cuts_are_foretold(&mut trio);
+    acts::acts_are_what_kafka_says(&mut trio);
+    readme::the_readmes_walks_work(&mut trio);
+    if trio.kafka.is_4() {
+        scale::a_look_at_2000_partitions_takes_few_requests(&mut trio);
+    }
+    drop(trio);
+    fs::remove_dir_all(&folder).unwrap();
+}
