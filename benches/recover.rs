@@ -1,4 +1,4 @@
-//! `recover --hand-over verify` against a real broker's own log loading over the same log dirs, in turns, warm.
+//! `recover --hand-over verify` against a real broker's own log loading over the same log dirs, in turns, warm or cold.
 //!
 //! `cargo bench --features real-kafka --bench recover [-- NAME..]`; needs what the broker tests need, and room for 9 GiB
 //! below the target folder. A boot is measured by its own line `Loaded N logs in T ms`, krescue by the wall clock of the
@@ -39,18 +39,24 @@ struct Shape {
     segments: usize,
     segment_bytes: usize,
     batch_bytes: usize,
+    /// The broker's recovery threads for its only log dir.
+    threads: u32,
+    /// Whether the page cache is dropped before each turn; takes root.
+    cold: bool,
     /// How many times faster krescue is meant to be.
     goal: f64,
 }
 
-const SHAPES: [Shape; 3] = [
+const SHAPES: [Shape; 5] = [
     Shape {
         name: "large",
         partitions: 1,
         segments: 4,
         segment_bytes: 1 << 30,
         batch_bytes: 16 << 10,
-        goal: 3.0,
+        threads: 1,
+        cold: false,
+        goal: 4.0,
     },
     Shape {
         name: "medium",
@@ -58,7 +64,19 @@ const SHAPES: [Shape; 3] = [
         segments: 1,
         segment_bytes: 20 << 20,
         batch_bytes: 16 << 10,
-        goal: 4.0,
+        threads: 2,
+        cold: false,
+        goal: 5.0,
+    },
+    Shape {
+        name: "cold",
+        partitions: 200,
+        segments: 1,
+        segment_bytes: 20 << 20,
+        batch_bytes: 16 << 10,
+        threads: 2,
+        cold: true,
+        goal: 2.0,
     },
     Shape {
         name: "small",
@@ -66,7 +84,20 @@ const SHAPES: [Shape; 3] = [
         segments: 1,
         segment_bytes: 2 << 10,
         batch_bytes: 512,
-        goal: 10.0,
+        threads: 1,
+        cold: false,
+        goal: 20.0,
+    },
+    // As many threads as a broker of 4.0 or later takes by itself.
+    Shape {
+        name: "small-2",
+        partitions: 2000,
+        segments: 1,
+        segment_bytes: 2 << 10,
+        batch_bytes: 512,
+        threads: 2,
+        cold: false,
+        goal: 20.0,
     },
 ];
 
@@ -82,7 +113,10 @@ fn main() {
         let kafka = Kafka::resolve(VERSION);
         let folder = target().join("kafka/bench").join(shape.name);
         let _ = fs::remove_dir_all(&folder);
-        let mut broker = Broker::create(kafka.clone(), &folder, &["log.index.interval.bytes=4096"]);
+        let threads = format!("num.recovery.threads.per.data.dir={}", shape.threads);
+        let dirs = format!("log.dirs={}", log_dir(&folder).display());
+        let settings = ["log.index.interval.bytes=4096", &threads, &dirs];
+        let mut broker = Broker::create(kafka.clone(), &folder, &settings);
         broker.start();
         let mut create = kafka.java("256m", "org.apache.kafka.tools.TopicCommand");
         create.args([
@@ -119,9 +153,9 @@ fn main() {
         let mut rounds = Vec::new();
         // The first turn makes the indexes that both find afterwards.
         for round in 0..=ROUNDS {
-            forget(&folder, &dirs);
+            forget(&folder, &dirs, shape.cold);
             let ours = krescue(&folder);
-            forget(&folder, &dirs);
+            forget(&folder, &dirs, shape.cold);
             let theirs = boot(&kafka, &folder);
             if round > 0 {
                 rounds.push((ours.as_secs_f64(), theirs.as_secs_f64()));
@@ -129,11 +163,12 @@ fn main() {
         }
         let ratio = median(rounds.iter().map(|(ours, theirs)| theirs / ours));
         println!(
-            "{:<7} {:>5} logs of {} x {:>10} B  broker {:>7.3} s  krescue {:>7.3} s  {:>5.1} x (goal {} x)",
+            "{:<7} {:>5} logs of {} x {:>10} B  broker with {} threads {:>7.3} s  krescue {:>7.3} s  {:>5.1} x (goal {} x)",
             shape.name,
             shape.partitions,
             shape.segments,
             shape.segment_bytes,
+            shape.threads,
             median(rounds.iter().map(|(_, theirs)| *theirs)),
             median(rounds.iter().map(|(ours, _)| *ours)),
             ratio,
@@ -149,10 +184,13 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
     values[values.len() / 2]
 }
 
+fn log_dir(folder: &Path) -> PathBuf {
+    folder.join("data1")
+}
+
 fn partition_dirs(folder: &Path) -> Vec<PathBuf> {
-    ["data1", "data2"]
-        .iter()
-        .flat_map(|dir| fs::read_dir(folder.join(dir)).unwrap())
+    fs::read_dir(log_dir(folder))
+        .unwrap()
         .map(|entry| entry.unwrap().path())
         .filter(|path| {
             path.file_name()
@@ -206,11 +244,10 @@ fn fill(dir: &Path, shape: &Shape) {
     }
 }
 
-/// Lets the next recovery read everything.
-fn forget(folder: &Path, dirs: &[PathBuf]) {
-    for dir in ["data1", "data2"] {
-        let _ = fs::remove_file(folder.join(dir).join("recovery-point-offset-checkpoint"));
-        let _ = fs::remove_file(folder.join(dir).join(".kafka_cleanshutdown"));
+/// Lets the next recovery read everything, and from the disk where that is asked for.
+fn forget(folder: &Path, dirs: &[PathBuf], cold: bool) {
+    for name in ["recovery-point-offset-checkpoint", ".kafka_cleanshutdown"] {
+        let _ = fs::remove_file(log_dir(folder).join(name));
     }
     // An inode that was freed is not used again for a minute, and ext4 looks long for another.
     let mut asides = (0..).map(|round| folder.join(format!("forgotten-{round}")));
@@ -228,6 +265,10 @@ fn forget(folder: &Path, dirs: &[PathBuf]) {
                 number += 1;
             }
         }
+    }
+    if cold {
+        nix::unistd::sync();
+        fs::write("/proc/sys/vm/drop_caches", "3").unwrap();
     }
 }
 
