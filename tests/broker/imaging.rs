@@ -30,6 +30,34 @@ const SOURCES: [&str; 5] = [
     "DEFAULT_CONFIG",
 ];
 
+/// Changes made once the topics are there, and the line by which the broker tells that it has heard of each.
+const CHANGES: [(&str, &str); 6] = [
+    (
+        "set broker - log.retention.ms 99000000",
+        "config t1 retention.ms DYNAMIC_DEFAULT_BROKER_CONFIG 99000000",
+    ),
+    (
+        "set broker - log.cleaner.delete.retention.ms 7000000",
+        "config t1 delete.retention.ms DYNAMIC_DEFAULT_BROKER_CONFIG 7000000",
+    ),
+    (
+        "set broker 1 log.retention.bytes 55000000",
+        "config t2 retention.bytes DYNAMIC_BROKER_CONFIG 55000000",
+    ),
+    (
+        "set broker 1 log.segment.bytes 44000000",
+        "config t1 segment.bytes DYNAMIC_BROKER_CONFIG 44000000",
+    ),
+    (
+        "set topic t4 retention.ms",
+        "config t4 retention.ms DYNAMIC_DEFAULT_BROKER_CONFIG 99000000",
+    ),
+    (
+        "set topic t1 retention.bytes 77",
+        "config t1 retention.bytes DYNAMIC_TOPIC_CONFIG 77",
+    ),
+];
+
 #[test]
 fn the_image_of_200_topics_is_what_the_broker_answers_3_9_1() {
     image_and_answer("3.9.1");
@@ -52,20 +80,13 @@ fn image_and_answer(version: &str) {
     broker.start();
     let mut shell = Admin::start(&kafka, &broker.bootstrap());
     shell.run(&format!("create-configured {TOPICS}"));
-    for change in [
-        "set broker - log.retention.ms 99000000",
-        "set broker - log.cleaner.delete.retention.ms 7000000",
-        "set broker 1 log.retention.bytes 55000000",
-        "set broker 1 log.segment.bytes 44000000",
-        "set topic t4 retention.ms",
-        "set topic t1 retention.bytes 77",
-    ] {
+    for (change, _) in CHANGES {
         shell.run(change);
     }
     let (told, image) = settled(&mut shell, &folder.join("data1/__cluster_metadata-0"));
     let mut configs: BTreeMap<&str, BTreeMap<&str, (&str, &str)>> = BTreeMap::new();
     let (mut partitions, mut places) = (BTreeSet::new(), BTreeSet::new());
-    for line in told.split(';') {
+    for line in &told {
         let words: Vec<&str> = line.splitn(5, ' ').collect();
         match words[0] {
             "config" => {
@@ -73,10 +94,10 @@ fn image_and_answer(version: &str) {
                 configs.entry(words[1]).or_default().insert(words[2], value);
             }
             "partition" => {
-                partitions.insert(line.to_owned());
+                partitions.insert(line.clone());
             }
             _ => {
-                places.insert(line.to_owned());
+                places.insert(line.clone());
             }
         }
     }
@@ -180,9 +201,9 @@ fn places_of(image: &MetadataImage, folder: &Path) -> BTreeSet<String> {
     here
 }
 
-/// Returns what the broker tells, and the image of the same moment: asked again until nothing changes in between and each
-/// replica has told where it lies.
-fn settled(shell: &mut Admin, metadata: &Path) -> (String, MetadataImage) {
+/// Returns what the broker tells, and the image of the same moment: asked again until the broker has heard of every
+/// change (it follows its own metadata log late), nothing changes in between and each replica has told where it lies.
+fn settled(shell: &mut Admin, metadata: &Path) -> (BTreeSet<String>, MetadataImage) {
     let read = || {
         read_metadata_dir(&RealStorage, metadata, None)
             .unwrap()
@@ -203,7 +224,14 @@ fn settled(shell: &mut Admin, metadata: &Path) -> (String, MetadataImage) {
     let limit = std::time::Instant::now() + crate::support::broker::PATIENCE;
     loop {
         let before = read();
-        let told = shell.run("told");
+        let mut lines = || {
+            let told = shell.run("told");
+            told.split(';')
+                .map(str::to_owned)
+                .collect::<BTreeSet<String>>()
+        };
+        // A change can reach the broker between two topics of one answer.
+        let (first, told) = (lines(), lines());
         let image = read();
         let words = |image: &MetadataImage| -> Vec<String> {
             let topics = image
@@ -217,12 +245,19 @@ fn settled(shell: &mut Admin, metadata: &Path) -> (String, MetadataImage) {
             });
             topics.chain(brokers).collect()
         };
-        let unassigned = told.matches("place ").count()
+        let places = told.iter().filter(|line| line.starts_with("place "));
+        let unassigned = places.count()
             < image
                 .topics()
                 .map(|(_, topic)| topic.partitions.len())
                 .sum();
-        if words(&before) == words(&image) && has_place(&image) && !unassigned {
+        let heard = CHANGES.iter().all(|(_, line)| first.contains(*line));
+        if heard
+            && first == told
+            && words(&before) == words(&image)
+            && has_place(&image)
+            && !unassigned
+        {
             return (told, image);
         }
         assert!(
