@@ -6,7 +6,7 @@ use crate::observe::server_log::{BootEnd, BootEvent, BootPhase, BootTrouble};
 use crate::observe::{BootReport, BootSource, CatchUp, FirstPass, KernelKill, Span};
 use crate::terms::Timestamp;
 
-use super::text;
+use super::{boot_remedy, text};
 
 /// A trouble as it is told.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +32,9 @@ impl Told {
         let mut told = Self::of_event(&trouble.event);
         if let Some(cause) = &trouble.cause {
             told.text = format!("{}: {cause}", told.text);
+        }
+        if told.next.is_empty() {
+            told.next = boot_remedy::remedy(&told.text).unwrap_or_default();
         }
         told
     }
@@ -61,15 +64,25 @@ impl Told {
                 format!("{file} is not valid from byte {} on", text::count(position.0)),
                 "",
             ),
+            BootEvent::EmptyTried {
+                log,
+                dir,
+                base_offset,
+            } => told(
+                "segment_empty_tried",
+                format!(
+                    "means to empty segment {base_offset}: its offsets go back or, from 4.0 on, any I/O error met its recovery"
+                ),
+                "",
+            )
+            .at(dir, log),
             BootEvent::Emptied {
                 log,
                 dir,
                 base_offset,
             } => told(
                 "segment_emptied",
-                format!(
-                    "empties segment {base_offset}: its offsets go back or, from 4.0 on, any I/O error met its recovery"
-                ),
+                format!("emptied segment {base_offset}"),
                 KEEP,
             )
             .at(dir, log),

@@ -5,6 +5,7 @@
 
 pub mod act;
 pub mod action;
+pub mod boot_remedy;
 pub mod boot_words;
 pub mod command;
 pub mod confirm;

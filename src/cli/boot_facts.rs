@@ -12,7 +12,7 @@ use crate::format::file_name::META_PROPERTIES;
 use crate::format::meta_properties::{MetaProperties, MetaPropertiesVersion};
 use crate::log::{FindingCode, Severity};
 use crate::observe::{
-    max_map_count, mount_error, named_mounts, open_files_of, seconds_of, unit_setting,
+    is_broker, max_map_count, mount_error, named_mounts, open_files_of, seconds_of, unit_setting,
 };
 use crate::plan::preflight::{
     AtBoot, BootFacts, BootUser, ConfigFacts, DirState, ExpectedMount, Grace, HostFacts, Limit,
@@ -267,9 +267,12 @@ fn named_user(uid: u32, source: String) -> BootUser {
 
 /// Finds how many files the broker may have open: as its process has it, as its unit says, else as this session has it.
 fn open_files(root: &Path, unit: Option<&str>, pid: Option<u32>) -> Option<Limit> {
-    if let Some(pid) = pid {
+    // That of a process that is gone is not known any more: its unit's is.
+    if let Some(pid) = pid
+        && let Some(value) = open_files_of(root, pid)
+    {
         return Some(Limit {
-            value: open_files_of(root, pid)?,
+            value,
             source: format!("the limit of process {pid}"),
         });
     }
@@ -324,7 +327,9 @@ fn mounts(root: &Path, dirs: &[LogDirFacts]) -> Vec<ExpectedMount> {
 /// Returns the problems of all rules; over a running broker those of a next boot.
 pub fn boot_problems(look: &Look, facts: &BootFacts) -> Vec<Problem> {
     let mut problems = check_boot(facts);
-    if let Presence::Running { how, .. } = &look.presence {
+    if let Presence::Running { how, pid, locked } = &look.presence
+        && (locked.is_empty() || pid.is_none_or(may_be_broker))
+    {
         // Its own lock keeps no boot out that comes after it.
         problems.retain(|problem| problem.finding.code != FindingCode::LockHeld);
         let text = format!("{how}: a second broker does not start on its log dirs");
@@ -336,6 +341,13 @@ pub fn boot_problems(look: &Look, facts: &BootFacts) -> Vec<Problem> {
         );
     }
     problems
+}
+
+/// Says whether a process is a broker or hides what it is; another that holds a lock keeps the broker out.
+fn may_be_broker(pid: u32) -> bool {
+    let proc = Path::new("/proc");
+    let line = std::fs::read(proc.join(format!("{pid}/cmdline")));
+    is_broker(proc, pid) || line.map_or(true, |line| line.is_empty())
 }
 
 /// Says whether every log dir could be listed.

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -15,7 +15,8 @@ use crate::engine::{PlanHandle, Reading, start_plan};
 use crate::observe::server_log::{BootEnd, BootPhase, LogSource};
 use crate::observe::{
     BootReport, BootSigns, BootSources, BootWatch, CatchUp, LoadedDir, MetricsPoll, Origin,
-    ProcessLife, SignSources, ToldBy, agents_of_process, is_broker, is_listening, log_file_of,
+    ProcessLife, SETTLE, SignSources, ToldBy, agents_of_process, is_broker, is_listening,
+    log_file_of,
 };
 
 use super::look::{News, now};
@@ -117,7 +118,6 @@ impl Watching {
         });
         let mut last: Option<BootReport> = None;
         let mut catch_up = CatchUpWatch::find(&self.look);
-        let mut incarnation = None;
         let mut first_pass = FirstPassWatch::start(&self.context, &self.look.candidate);
         while !self.stop.load(Ordering::Relaxed) {
             let look = match watch.look(now(), LOOK) {
@@ -140,9 +140,9 @@ impl Watching {
             let mut look = look;
             look.first_pass = first_pass.look();
             if look.phase > BootPhase::Loading {
-                incarnation = watch.boot().and_then(|boot| boot.incarnation.clone());
-                let catch_up = catch_up.as_mut();
-                look.catch_up = catch_up.and_then(|of| of.look(incarnation.as_deref()));
+                let boot = watch.boot();
+                let incarnation = boot.and_then(|boot| boot.incarnation.as_deref());
+                look.catch_up = catch_up.as_mut().and_then(|of| of.look(incarnation));
             }
             if last.as_ref().is_none_or(|last| changed(last, &look)) {
                 let _ = self
@@ -154,31 +154,33 @@ impl Watching {
                 break;
             }
         }
-        if let (Some(last), Some(catch_up)) = (last, catch_up) {
-            self.catch_up(last, catch_up, incarnation.as_deref());
+        if let Some(last) = last {
+            self.after_start(watch, last, catch_up);
         }
     }
 
-    /// Follows a broker that is up until all its partitions are in sync.
-    fn catch_up(
+    /// Follows a broker that has started: its log a while, and until all its partitions are in sync.
+    fn after_start(
         &self,
+        mut watch: BootWatch,
         mut last: BootReport,
-        mut catch_up: CatchUpWatch,
-        incarnation: Option<&str>,
+        mut catch_up: Option<CatchUpWatch>,
     ) {
+        let begin = Instant::now();
         while last.end == Some(BootEnd::Up)
-            && last.catch_up.as_ref().is_some_and(CatchUp::is_behind)
-            && self.life.goes_on(Path::new(PROC))
+            && (last.catch_up.as_ref().is_some_and(CatchUp::is_behind)
+                || (watch.may_tell_more() && begin.elapsed() < SETTLE))
+            && watch.lives()
             && !self.stop.load(Ordering::Relaxed)
         {
             std::thread::sleep(CATCH_UP);
-            let mut look = BootReport {
-                at: now(),
-                catch_up: catch_up.look(incarnation),
-                ..last.clone()
+            let Ok(Some(mut look)) = watch.look(now(), Duration::ZERO) else {
+                return;
             };
-            look.finished.clear();
-            look.troubles.clear();
+            let boot = watch.boot();
+            let incarnation = boot.and_then(|boot| boot.incarnation.as_deref());
+            look.catch_up = catch_up.as_mut().and_then(|of| of.look(incarnation));
+            look.first_pass.clone_from(&last.first_pass);
             if changed(&last, &look) {
                 let _ = self
                     .news

@@ -18,7 +18,7 @@ mod unit_setting;
 pub use boot::{
     Attempt, BootMeter, BootProgress, BootReport, BootSigns, BootSource, BootSources, BootWatch,
     CatchUp, DirReport, FirstPass, History, LoadedDir, LogBytes, Origin, ProcessLife, Reads,
-    RecoveryThreads, SegmentBytes, SignSources, SourceReport, Span, ThreadReads, ToldBy,
+    RecoveryThreads, SETTLE, SegmentBytes, SignSources, SourceReport, Span, ThreadReads, ToldBy,
     WorkReport, is_listening, log_file_of, reads_per_byte,
 };
 pub use host::{NamedMount, max_map_count, mount_error, named_mounts, open_files_of};

@@ -95,7 +95,7 @@ fn kind(event: &BootEvent) -> &'static str {
         BootEvent::LogsLoaded { .. } => "all",
         BootEvent::Cut { .. } => "cut",
         BootEvent::InvalidMessages { .. } => "invalid",
-        BootEvent::Emptied { .. } => "emptied",
+        BootEvent::EmptyTried { .. } => "emptied",
         BootEvent::Started => "started",
         _ => "",
     }

@@ -108,6 +108,9 @@ pub(crate) struct BootFindingLine<'a> {
 pub(crate) struct BootEndLine<'a> {
     pub(crate) at: Option<String>,
     pub(crate) text: &'a str,
+    /// What mends it; absent where the boot has come up, or nothing is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) next: Option<&'a str>,
     pub(crate) losses: u64,
     pub(crate) exit: u8,
 }

@@ -27,4 +27,4 @@ pub use signs::{BootSigns, SignSources};
 pub use signs_of_log::LoadedDir;
 pub use threads::{ProcessLife, RecoveryThreads, ThreadReads, log_file_of};
 pub use told_by::ToldBy;
-pub use watch::{BootSources, BootWatch, Origin};
+pub use watch::{BootSources, BootWatch, Origin, SETTLE};

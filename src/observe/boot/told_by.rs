@@ -70,6 +70,14 @@ impl ToldBy {
         }
     }
 
+    /// Says whether more of a log can come, while the process that writes to it goes on or not.
+    pub(super) fn may_grow(&self, lives: bool) -> bool {
+        match self {
+            Self::Log(log) => log.may_grow(lives),
+            Self::Signs(_) => false,
+        }
+    }
+
     /// Says whether what came is no broker's log.
     pub(super) fn is_foreign(&self) -> bool {
         match self {

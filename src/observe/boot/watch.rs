@@ -20,6 +20,9 @@ const PROC: &str = "/proc";
 /// How far a clock may have been set since the process began.
 const CLOCK_SLACK_MS: i64 = 5000;
 
+/// How long a log is read on once the broker has started: some losses are told only then, within a tenth of a second.
+pub const SETTLE: Duration = Duration::from_secs(3);
+
 /// What a boot is watched through.
 #[derive(Debug)]
 pub struct BootSources {
@@ -159,6 +162,11 @@ impl BootWatch {
     /// Says whether what was taken for its log is none.
     pub fn is_foreign(&self) -> bool {
         self.told_by.is_foreign()
+    }
+
+    /// Says whether its log may still grow: its process goes on, or its input has not come to its end.
+    pub fn may_tell_more(&self) -> bool {
+        self.told_by.may_grow(self.lives())
     }
 
     /// Returns why there is no log, as a clause; `None` where there is one.

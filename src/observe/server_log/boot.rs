@@ -134,7 +134,8 @@ pub struct BootTrouble {
 }
 
 impl BootTrouble {
-    /// Says whether records are gone or not served, for all a boot goes on; a torn tail is neither.
+    /// Says whether records are gone or not served, for all a boot goes on; a torn tail is neither. A log that could not be
+    /// loaded is none yet: its log dir is given up, or the boot ends.
     pub fn is_loss(&self) -> bool {
         match &self.event {
             BootEvent::Emptied { .. }
@@ -143,7 +144,6 @@ impl BootTrouble {
             | BootEvent::Stray { .. }
             | BootEvent::DirOffline { .. }
             | BootEvent::RecreatedEmpty { .. }
-            | BootEvent::LogFailed { .. }
             | BootEvent::MetadataNotApplied { .. }
             | BootEvent::CleanerDead => true,
             BootEvent::InvalidMessages { .. } => {
@@ -349,8 +349,22 @@ impl Boot {
             BootEvent::Signal(signal) => self.close(BootEnd::Stopped { signal }),
             BootEvent::Fatal(text) => self.die(time, text),
             BootEvent::Cause(cause) => self.tell_cause(cause),
+            BootEvent::Cut {
+                log,
+                dir,
+                base_offset,
+                offset,
+            } if offset == base_offset && self.is_being_emptied(&log, &dir, base_offset) => {
+                let event = BootEvent::Emptied {
+                    log,
+                    dir,
+                    base_offset,
+                };
+                self.trouble(time, event);
+            }
             event @ (BootEvent::Cut { .. }
             | BootEvent::InvalidMessages { .. }
+            | BootEvent::EmptyTried { .. }
             | BootEvent::Emptied { .. }
             | BootEvent::SegmentsDeleted { .. }
             | BootEvent::AllDeleted { .. }
@@ -360,6 +374,17 @@ impl Boot {
             | BootEvent::CleanerDead
             | BootEvent::Error(_)) => self.trouble(time, event),
         }
+    }
+
+    /// Says whether the boot said that it would empty this segment.
+    fn is_being_emptied(&self, log: &str, dir: &str, base: Offset) -> bool {
+        self.troubles.iter().any(|trouble| {
+            matches!(
+                &trouble.event,
+                BootEvent::EmptyTried { log: of, dir: at, base_offset }
+                    if of == log && at == dir && *base_offset == base
+            )
+        })
     }
 
     fn enter(&mut self, phase: BootPhase) {

@@ -113,7 +113,17 @@ pub enum BootEvent {
         /// The first byte that is not valid.
         position: Position,
     },
-    /// A segment is emptied: its offsets go back or, from 4.0 on, any I/O error met its recovery.
+    /// A segment is to be emptied: its offsets go back or, from 4.0 on, any I/O error met its recovery. Whether it is, a
+    /// cut at its base offset tells; a map that failed keeps it as it was.
+    EmptyTried {
+        /// The log's name.
+        log: String,
+        /// Its log dir.
+        dir: String,
+        /// The segment.
+        base_offset: Offset,
+    },
+    /// A segment was emptied.
     Emptied {
         /// The log's name.
         log: String,
@@ -190,12 +200,22 @@ pub enum BootEvent {
 }
 
 impl BootEvent {
-    /// Returns the exception that a line without a time begins with; `None` for stack frames and other text.
+    /// Returns the exception that a line without a level begins with, behind what the journal, a container's runtime or a
+    /// collector puts before each line; `None` for stack frames and other text.
     pub fn cause(line: &str) -> Option<&str> {
-        let class = line.split([':', ' ']).next()?;
-        let is_class = class.contains('.') && !class.contains(['/', '\t', '(']);
-        let fails = class.ends_with("Exception") || class.ends_with("Error");
-        (is_class && fails).then(|| capped(line.trim_end()))
+        let behind = |mark: &str| line.split_once(mark).map(|(_, rest)| rest);
+        let stamped = line.split_once(' ').filter(|(word, _)| is_stamp(word));
+        [
+            Some(line),
+            behind("]: "),
+            behind(" | "),
+            behind(" stdout F "),
+            behind(" stderr F "),
+            stamped.map(|(_, rest)| rest),
+        ]
+        .into_iter()
+        .flatten()
+        .find_map(exception)
     }
 
     /// Returns what `line` says of a boot; `None` for the many lines that say nothing.
@@ -212,6 +232,21 @@ impl BootEvent {
             tells.then(|| Self::Error(capped(message).to_owned()))
         })
     }
+}
+
+/// Says whether a word is a time as collectors write it: `2026-11-30T07:51:11…`.
+fn is_stamp(word: &str) -> bool {
+    let bytes = word.as_bytes();
+    bytes.first().is_some_and(u8::is_ascii_digit)
+        && bytes.get(4) == Some(&b'-')
+        && bytes.get(10) == Some(&b'T')
+}
+
+fn exception(text: &str) -> Option<&str> {
+    let class = text.split([':', ' ']).next()?;
+    let is_class = class.contains('.') && !class.contains(['/', '\t', '(']);
+    let fails = class.ends_with("Exception") || class.ends_with("Error");
+    (is_class && fails).then(|| capped(text.trim_end()))
 }
 
 /// Returns the beginning of a text that may be a whole request.
@@ -454,7 +489,7 @@ fn loader(log: &str, dir: &str, said: &str) -> Option<BootEvent> {
     }
     if let Some(rest) = said.strip_prefix("Found invalid offset during recovery.") {
         let (_, base) = rest.rsplit_once(" starting offset ")?;
-        return Some(BootEvent::Emptied {
+        return Some(BootEvent::EmptyTried {
             log,
             dir,
             base_offset: Offset(base.trim().parse().ok()?),

@@ -125,6 +125,14 @@ impl LogSource {
         self.ended || matches!(self.from, From::File(..))
     }
 
+    /// Says whether more can come while the process that writes to a file goes on or not; an input tells its end itself.
+    pub fn may_grow(&self, lives: bool) -> bool {
+        match self.from {
+            From::File(..) => lives,
+            From::Input(_) => !self.ended,
+        }
+    }
+
     /// Takes what is there, waiting at most `patience` for the first of it; says whether there was any. What is written
     /// meanwhile may wait for the next call, so that a log that is written without end does not keep it here.
     ///

@@ -14,7 +14,8 @@ use ratatui::layout::Rect;
 use crate::app::facts::Presence;
 use crate::app::lines::short_hash;
 use crate::app::state::{WorkKind, World};
-use crate::app::{Action, State, boot_words, text};
+use crate::app::{Action, State, boot_remedy, boot_words, text};
+use crate::observe::server_log::BootEnd;
 use crate::tui::canvas::{cut, put, put_right};
 use crate::tui::keymap::{self, Binding};
 use crate::tui::pane::Pane;
@@ -169,6 +170,12 @@ fn title(state: &State, world: &World) -> String {
             .is_none_or(|plan| plan.made < boot.report.at)
     {
         let sources = boot_words::sources(&boot.report, state.now);
+        // What it died of is the situation above.
+        if let Some(BootEnd::Died { cause }) = &boot.report.end
+            && let Some(next) = boot_remedy::remedy(cause)
+        {
+            return format!("THE BOOT DIED · {next} · {sources}");
+        }
         let how = match &boot.report.end {
             None => boot_words::phase(boot.report.phase).to_owned(),
             Some(end) => boot_words::ended(end),

@@ -1,7 +1,7 @@
 //! `watch` over logs that real brokers wrote: how it ends, and what it tells.
 
 use std::fs;
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, Read as _, Write as _};
 use std::process::{Command, Stdio};
 
 use crate::server_log::logs;
@@ -137,6 +137,111 @@ fn a_death_is_told_with_its_cause() {
         last.contains("the boot died") && last.contains("Address already in use"),
         "{last}"
     );
+}
+
+/// The names of the saved logs of boots that died.
+fn deaths() -> Vec<String> {
+    let names = logs().keys().filter_map(|name| name.strip_suffix(".log"));
+    let died = |name: &&str| name.contains("-fatal-") || name.ends_with("controller-unreachable");
+    names.filter(died).map(str::to_owned).collect()
+}
+
+#[test]
+fn every_death_is_told_with_what_mends_it() {
+    let words = [
+        ("disk-full", "a volume is full"),
+        ("oom", "raise the heap"),
+        ("mmap", "vm.max_map_count"),
+        ("emfile500", "LimitNOFILE="),
+        ("lock-held", "another process"),
+        ("partition-metadata-empty", "partition.metadata"),
+        ("leader-epoch-number", "checkpoint"),
+        ("lost-and-found", "lost+found"),
+        ("duplicate-partition", "two log dirs"),
+        ("controller-unreachable", "no controller"),
+    ];
+    let deaths = deaths();
+    assert!(deaths.len() > 30, "{deaths:?}");
+    for name in deaths {
+        let ran = watch(&name, &["--json"]).exits(1);
+        let end = ran.summary();
+        let next = end["next"].as_str().unwrap_or_default();
+        assert!(!next.is_empty(), "{name}: {end}");
+        for (_, word) in words.iter().filter(|(what, _)| name.ends_with(what)) {
+            assert!(next.contains(word), "{name}: {next}");
+        }
+    }
+}
+
+#[test]
+fn causes_and_losses_are_told_behind_what_a_collector_puts_before_each_line() {
+    let prefixes = [
+        "Nov 30 07:51:11 kafka-07 kafka-server-start.sh[811]: ",
+        "kafka-1  | ",
+        "2026-11-30T07:51:11.146229301Z ",
+        "2026-11-30T07:51:11.146229301Z stdout F ",
+    ];
+    let tmp = tempfile::tempdir().unwrap();
+    let mut names = deaths();
+    names.retain(|name| name.starts_with("4.4.0"));
+    names.push("4.4.0-crc-cut".to_owned());
+    for name in names {
+        let plain = watch(&name, &["--json"]);
+        let text = String::from_utf8(logs()[&format!("{name}.log")].clone()).unwrap();
+        for prefix in prefixes {
+            let lines: Vec<String> = text
+                .lines()
+                .map(|line| format!("{prefix}{line}\n"))
+                .collect();
+            fs::write(tmp.path().join("server.log"), lines.concat()).unwrap();
+            let ran =
+                run(tmp.path(), &["watch", "--log", "server.log", "--json"]).exits(plain.exit);
+            let told = |ran: &Ran| {
+                let end = ran.summary();
+                let of = |key: &str| end[key].to_string();
+                [of("text"), of("next"), of("losses")]
+            };
+            assert_eq!(told(&ran), told(&plain), "{name} behind {prefix}");
+        }
+    }
+}
+
+#[test]
+fn a_segment_is_lost_only_where_it_was_emptied() {
+    // By the broker's own lines: it meant to empty 7 and 3, and one of them it cut at its base.
+    for (name, losses) in [("4.4.0-fatal-mmap", 0), ("4.4.0-fatal-emfile500", 1)] {
+        let ran = watch(name, &["--json"]).exits(1);
+        assert_eq!(ran.summary()["losses"], losses, "{name}");
+    }
+}
+
+#[test]
+fn what_is_lost_right_after_the_start_counts() {
+    let log = &logs()["4.4.0-half-dead-high-watermark-checkpoint.log"];
+    let text = String::from_utf8(log.clone()).unwrap();
+    let started = text.find("Kafka Server started").unwrap();
+    let cut = started + text[started..].find('\n').unwrap() + 1;
+    let mut child = Command::new(env!("CARGO_BIN_EXE_krescue"))
+        .args(["watch", "--log", "-", "--json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(&text.as_bytes()[..cut]).unwrap();
+    input.flush().unwrap();
+    let mut lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines();
+    // The broker is up by now; its log goes on.
+    let ended = lines.any(|line| line.unwrap().contains("\"phase\":\"ended\""));
+    assert!(ended);
+    input.write_all(&text.as_bytes()[cut..]).unwrap();
+    input.flush().unwrap();
+    let rest: Vec<String> = lines.map(Result::unwrap).collect();
+    let lost = rest
+        .iter()
+        .any(|line| line.contains("metadata_not_applied"));
+    assert!(lost, "{rest:#?}");
+    assert_eq!(child.wait().unwrap().code(), Some(3));
 }
 
 #[test]

@@ -12,8 +12,8 @@ use broker::Broker;
 use causes::causes;
 use told::Report;
 
-use crate::app::boot_words;
 use crate::app::recording::Fact;
+use crate::app::{boot_remedy, boot_words};
 use crate::cli::args::WatchArgs;
 use crate::cli::boot_logs::boot_logs;
 use crate::cli::target::Candidate;
@@ -21,7 +21,7 @@ use crate::cli::{CatchUpWatch, CliError, Context, Exit, FirstPassWatch, Recorder
 use crate::observe::server_log::{BootEnd, BootPhase, LogSource};
 use crate::observe::{
     BootReport, BootSources, BootWatch, CatchUp, KernelKill, MetricsAgent, MetricsPoll, Origin,
-    ToldBy,
+    SETTLE, ToldBy,
 };
 
 /// How often a line is written.
@@ -30,6 +30,8 @@ const LINE: Duration = Duration::from_secs(1);
 const TICK: Duration = Duration::from_millis(100);
 /// How often a process is looked for.
 const SEARCH: Duration = Duration::from_millis(500);
+/// How long a metadata log may be unreadable, as its files are deleted while they are read.
+const METADATA_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Runs `watch`.
 pub(in crate::cli) fn watch(
@@ -193,6 +195,17 @@ fn begin_recording(
     Ok(recorder)
 }
 
+/// What became of a broker that had started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Then {
+    /// Nothing that is known: it serves.
+    Nothing,
+    /// Its process has ended.
+    Gone,
+    /// Nobody tells whether it is in sync.
+    SyncUnknown,
+}
+
 /// What is followed, and what is told of it.
 struct Follow<'a> {
     context: &'a Context,
@@ -230,24 +243,47 @@ impl Follow<'_> {
             if is_ours && look.phase > BootPhase::Loading && (is_due || ended.is_some()) {
                 look.catch_up = self.look_at_metadata();
             }
-            if let Some(recorder) = &mut self.recorder {
-                let fact = Fact::Boot(Box::new(look.clone()));
-                let taken = recorder.take(look.at, fact);
-                taken.map_err(|error| CliError::failed("cannot record").because(&error))?;
-            }
+            self.record(&look)?;
             self.report.once(&look)?;
             if is_due || ended.is_some() {
                 last = Some(Instant::now());
                 self.report.progress(&look)?;
             }
-            if let Some(end) = ended {
-                if end == BootEnd::Up && until_in_sync {
-                    self.wait_for_sync(look)?;
-                    return self.finish(&end, None);
+            match ended {
+                None => {}
+                Some(BootEnd::Up) if until_in_sync => {
+                    let then = self.wait_for_sync(look)?;
+                    return self.finish(&BootEnd::Up, then, None);
                 }
-                return self.finish(&end, look.kernel_kill.as_ref());
+                Some(BootEnd::Up) => {
+                    let then = self.settle()?;
+                    return self.finish(&BootEnd::Up, then, None);
+                }
+                Some(end) => return self.finish(&end, Then::Nothing, look.kernel_kill.as_ref()),
             }
         }
+    }
+
+    /// Looks once more at a boot that has ended; tells and records what is new.
+    fn look_again(&mut self, patience: Duration) -> Result<Option<BootReport>, CliError> {
+        let look = self.watch.look(clock::now(), patience);
+        let Some(mut look) = look.map_err(|error| cannot_read("of the broker", &error))? else {
+            return Ok(None);
+        };
+        if self.watch.is_ours() {
+            look.catch_up = self.look_at_metadata();
+        }
+        self.record(&look)?;
+        self.report.once(&look)?;
+        Ok(Some(look))
+    }
+
+    fn record(&mut self, look: &BootReport) -> Result<(), CliError> {
+        let Some(recorder) = &mut self.recorder else {
+            return Ok(());
+        };
+        let taken = recorder.take(look.at, Fact::Boot(Box::new(look.clone())));
+        taken.map_err(|error| CliError::failed("cannot record").because(&error))
     }
 
     fn look_at_metadata(&mut self) -> Option<CatchUp> {
@@ -256,18 +292,52 @@ impl Follow<'_> {
         self.catch_up.as_mut()?.look(incarnation)
     }
 
-    /// Writes a line a second until all partitions are in sync, or the broker is gone.
-    fn wait_for_sync(&mut self, mut look: BootReport) -> Result<(), CliError> {
-        while look.catch_up.as_ref().is_some_and(CatchUp::is_behind) && self.watch.lives() {
-            std::thread::sleep(LINE);
-            look.at = clock::now();
-            look.catch_up = self.look_at_metadata();
-            self.report.progress(&look)?;
+    /// Reads on in the log of a broker that has just started.
+    fn settle(&mut self) -> Result<Then, CliError> {
+        let begin = Instant::now();
+        let had_process = self.watch.has_process();
+        while self.watch.may_tell_more() {
+            let Some(left) = SETTLE.checked_sub(begin.elapsed()) else {
+                break;
+            };
+            self.look_again(left.min(TICK))?;
         }
-        Ok(())
+        let is_gone = had_process && self.watch.has_process() && !self.watch.lives();
+        Ok(if is_gone { Then::Gone } else { Then::Nothing })
     }
 
-    fn finish(&mut self, end: &BootEnd, kernel: Option<&KernelKill>) -> Result<Exit, CliError> {
+    /// Writes a line a second until all partitions are in sync, or the broker is gone.
+    fn wait_for_sync(&mut self, mut look: BootReport) -> Result<Then, CliError> {
+        let mut seen = Instant::now();
+        let mut last = Instant::now();
+        loop {
+            match &look.catch_up {
+                Some(of) if !of.is_behind() => return self.settle(),
+                Some(_) => seen = Instant::now(),
+                None if self.catch_up.is_none() || seen.elapsed() >= METADATA_PATIENCE => {
+                    return Ok(Then::SyncUnknown);
+                }
+                None => {}
+            }
+            if !self.watch.lives() {
+                return Ok(Then::Gone);
+            }
+            if let Some(next) = self.look_again(LINE)? {
+                look = next;
+            }
+            if last.elapsed() >= LINE {
+                last = Instant::now();
+                self.report.progress(&look)?;
+            }
+        }
+    }
+
+    fn finish(
+        &mut self,
+        end: &BootEnd,
+        then: Then,
+        kernel: Option<&KernelKill>,
+    ) -> Result<Exit, CliError> {
         if self.watch.is_foreign() {
             return Err(CliError::usage("this is no broker's log: no line has a time and a level")
                 .hint("Name the broker's log with --log FILE; krescue reads Kafka's own layouts and the journal's."));
@@ -276,9 +346,9 @@ impl Follow<'_> {
             .watch
             .boot()
             .map_or(0, |boot| boot.losses().count() as u64);
-        let exit = match end {
-            BootEnd::Up if lost == 0 => Exit::Ok,
-            BootEnd::Up => Exit::Findings,
+        let exit = match (end, then) {
+            (BootEnd::Up, Then::Nothing) if lost == 0 => Exit::Ok,
+            (BootEnd::Up, Then::Nothing | Then::SyncUnknown) => Exit::Findings,
             _ => Exit::Failed,
         };
         if exit != Exit::Ok
@@ -291,7 +361,16 @@ impl Follow<'_> {
         if *end == BootEnd::Up && self.watch.no_log().is_some() {
             text.push_str("; what it cut, only its log tells");
         }
-        self.report.end(clock::now(), &text, lost, exit)?;
+        text.push_str(match then {
+            Then::Nothing => "",
+            Then::Gone => ", and its process has ended since",
+            Then::SyncUnknown => {
+                "; whether it is in sync is not known: its metadata log cannot be read here (krescue replicas asks the cluster)"
+            }
+        });
+        let boot = self.watch.boot().filter(|_| exit == Exit::Failed);
+        let next = boot.and_then(boot_remedy::after);
+        self.report.end(clock::now(), &text, next, (lost, exit))?;
         Ok(exit)
     }
 }

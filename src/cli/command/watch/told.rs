@@ -151,8 +151,8 @@ impl<'a> Report<'a> {
         &mut self,
         at: Timestamp,
         how: &str,
-        lost: u64,
-        exit: Exit,
+        next: Option<&str>,
+        (lost, exit): (u64, Exit),
     ) -> Result<(), CliError> {
         let mut text = how.to_owned();
         if lost > 0 {
@@ -163,9 +163,13 @@ impl<'a> Report<'a> {
             return self.line(&Line::BootEnd(BootEndLine {
                 at: time(at),
                 text: &text,
+                next,
                 losses: lost,
                 exit: exit.code(),
             }));
+        }
+        if let Some(next) = next {
+            self.note(&format!("next    {next}"))?;
         }
         self.note(&text)
     }
