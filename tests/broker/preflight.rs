@@ -55,6 +55,8 @@ fn each_cause_is_named_before_and_after_the_boot_and_mended_3_9_1() {
     bench.dies("ports", "Address already in use");
     drop(other);
 
+    bench.dies_of_a_held_lock();
+    bench.has_no_topic_id(&victim);
     bench.goes_offline();
 
     // The empty copy goes, not "the one in the dir that failed recently".
@@ -129,11 +131,14 @@ fn each_cause_is_named_before_and_after_the_boot_and_mended_4_4_0() {
     bench.dies("metadata_log", "Found unexpected metadata location");
     fs::remove_dir_all(&second).unwrap();
 
+    bench.dies_of_a_held_lock();
+    bench.has_no_topic_id(&victim);
     bench.serves_half();
     bench.mend();
     bench.goes_offline();
     bench.comes_up();
     bench.empties(&victim);
+    bench.has_too_few_open_files();
 }
 
 /// A copy of a crashed broker that is damaged, booted and mended again and again.
@@ -323,6 +328,99 @@ impl Bench {
         self.proved.push("segments");
     }
 
+    /// This process holds a log dir's lock, as another broker would.
+    fn dies_of_a_held_lock(&mut self) {
+        let path = self.path("data2/.lock");
+        let mut options = fs::File::options();
+        let file = options.write(true).create(true).truncate(false);
+        let file = file.open(path).unwrap();
+        let lock = nix::libc::flock {
+            l_type: i16::try_from(nix::libc::F_WRLCK).unwrap(),
+            l_whence: 0,
+            l_start: 0,
+            l_len: 0,
+            l_pid: 0,
+        };
+        nix::fcntl::fcntl(&file, nix::fcntl::FcntlArg::F_SETLK(&lock)).unwrap();
+        self.dies("lock", "Failed to acquire lock on file .lock in");
+        drop(file);
+        self.is_safe();
+    }
+
+    /// A log without its topic's id, which a boot would set aside as a stray: the plan writes what was there.
+    fn has_no_topic_id(&self, victim: &Path) {
+        let file = victim.join("partition.metadata");
+        let bytes = fs::read(&file).unwrap();
+        fs::remove_file(&file).unwrap();
+        let found = self.found("stray");
+        assert_eq!(found.len(), 1, "{found:#?}");
+        assert_eq!(found[0]["at_boot"], "marks_stray");
+        self.mend();
+        assert_eq!(fs::read(&file).unwrap(), bytes);
+        // The id of another topic is not edited away.
+        let other = String::from_utf8(bytes.clone()).unwrap();
+        let id = other.split("topic_id: ").nth(1).unwrap().trim();
+        fs::write(&file, other.replace(id, "AAAAAAAAAAAAAAAAAAAAAQ")).unwrap();
+        let found = self.found("stray");
+        assert_eq!(found.len(), 1, "{found:#?}");
+        assert_eq!(
+            (&found[0]["at_boot"], &found[0]["fix"]),
+            (&"marks_stray".into(), &false.into())
+        );
+        fs::write(&file, bytes).unwrap();
+    }
+
+    /// Fewer files than segments: from 4.0 on a boot empties segments, and krescue says so before and after.
+    fn has_too_few_open_files(&mut self) {
+        let under = |command: Command| {
+            let mut limited = Command::new("prlimit");
+            limited.arg("--nofile=240:240").arg(command.get_program());
+            limited.args(command.get_args());
+            for (key, value) in command.get_envs() {
+                match value {
+                    Some(value) => limited.env(key, value),
+                    None => limited.env_remove(key),
+                };
+            }
+            if let Some(dir) = command.get_current_dir() {
+                limited.current_dir(dir);
+            }
+            limited
+        };
+        let said = |output: &[u8]| -> Vec<Value> {
+            let text = String::from_utf8_lossy(output);
+            let lines = text.lines();
+            lines
+                .filter_map(|line| serde_json::from_str(line).ok())
+                .filter(|line: &Value| line["rule"] == "open_files")
+                .collect()
+        };
+        let before = under(self.command(&["preflight", "--structure"]))
+            .output()
+            .unwrap();
+        let before = said(&before.stdout);
+        assert_eq!(before[0]["at_boot"], "empties_segments", "{before:#?}");
+        self.boots += 1;
+        let mut kafka = self.source.kafka.attached("512m", "kafka.Kafka");
+        kafka.arg(self.path("server.properties"));
+        let mut kafka = under(kafka);
+        kafka.stdin(Stdio::piped());
+        let mut process = Process::spawn(&mut kafka, &self.log());
+        process.wait_for("Too many open files", PATIENCE);
+        process.stop(Signal::SIGKILL);
+        let log = self.log();
+        let mut watch = under(self.command(&["watch", "--log", log.to_str().unwrap()]));
+        let after = watch.output().unwrap();
+        let names = |lines: &[Value]| {
+            lines
+                .iter()
+                .map(|line| line["at_boot"].clone())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(names(&said(&after.stdout)), names(&before));
+        self.proved.push("open_files");
+    }
+
     /// Fails unless `watch` says of the last boot what a preflight had `found` by a rule.
     fn is_named_after(&self, exit: i32, rule: &str, found: &[Value]) {
         let lines = self.watched(exit);
@@ -483,9 +581,10 @@ impl Bench {
         self.is_safe();
         self.boot(Some("Kafka Server started"));
         self.watched(0);
+        let version = &self.source.kafka.version;
         eprintln!(
-            "{}: named before the boot and after, and mended: {:?}",
-            self.source.kafka.version, self.proved
+            "{version}: named before the boot and after, and mended: {:?}",
+            self.proved
         );
     }
 

@@ -5,6 +5,7 @@ use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
 
 use serde_json::Value;
 
+use super::refusals::hold_lock;
 use crate::support::apply::contents;
 use crate::support::fixture::{SEGMENT, Tree};
 use crate::support::program::{Ran, run};
@@ -443,6 +444,66 @@ fn of_two_copies_the_empty_one_is_set_aside_and_of_two_full_ones_none() {
     assert_eq!(finding["fix"], false);
     let next = finding["next"].as_str().unwrap();
     assert!(next.contains("/d2 reaches further"), "{next}");
+}
+
+#[test]
+fn a_lock_that_no_broker_holds_keeps_the_boot_out() {
+    let tree = two_dirs();
+    tree.write("d1/.lock", "");
+    let ran = preflight(&tree, "4.4.0", &["--structure"]).exits(0);
+    let free = ran.kind("finding");
+    let free = free.iter().find(|line| line["rule"] == "lock").unwrap();
+    assert_eq!(
+        (&free["severity"], &free["at_boot"]),
+        (&"routine".into(), &"nothing".into())
+    );
+    let _lock = hold_lock(&tree, "d2");
+    let finding = found(&tree, "4.4.0", "lock");
+    assert_eq!(
+        (&finding["severity"], &finding["at_boot"]),
+        (&"fatal".into(), &"exits".into())
+    );
+    let me = format!("process {}", std::process::id());
+    assert!(finding["text"].as_str().unwrap().contains(&me), "{finding}");
+}
+
+#[test]
+fn too_few_open_files_are_told_before_a_boot_empties_segments() {
+    let tree = two_dirs();
+    let arguments = [
+        "--log-dirs",
+        "d1,d2",
+        "preflight",
+        "--structure",
+        "--json",
+        "--kafka-version",
+    ];
+    let under = |limit: u64, version: &str| {
+        let output = std::process::Command::new("prlimit")
+            .arg(format!("--nofile={limit}:{limit}"))
+            .arg(env!("CARGO_BIN_EXE_krescue"))
+            .args(arguments)
+            .arg(version)
+            .current_dir(tree.path("."))
+            .env("XDG_STATE_HOME", tree.path("state"))
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let lines = text
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let mut lines = lines.filter(|line| line["rule"] == "open_files");
+        lines.next().map(|line| {
+            let of = |key: &str| line[key].as_str().unwrap().to_owned();
+            (of("severity"), of("at_boot"))
+        })
+    };
+    let told = |severity: &str, at_boot: &str| Some((severity.to_owned(), at_boot.to_owned()));
+    // A boot needs 150 files and one for each of a few segments.
+    assert_eq!(under(140, "4.4.0"), told("fatal", "empties_segments"));
+    assert_eq!(under(140, "3.9.1"), told("fatal", "dir_offline"));
+    assert_eq!(under(200, "4.4.0"), told("warning", "fails_later"));
+    assert_eq!(under(1000, "4.4.0"), None);
 }
 
 #[test]

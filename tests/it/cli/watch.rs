@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{BufRead as _, Read as _, Write as _};
 use std::process::{Command, Stdio};
 
+use super::refusals::hold_lock;
 use crate::server_log::logs;
 use crate::support::fixture::Tree;
 use crate::support::program::{Ran, run};
@@ -127,6 +128,29 @@ fn a_death_is_followed_by_what_the_files_say() {
         found.iter().all(|line| line["rule"].is_null()),
         "{found:#?}"
     );
+}
+
+#[test]
+fn a_death_at_a_held_lock_names_who_holds_it() {
+    let tree = Tree::t4();
+    tree.add_log_dir("d2", 2);
+    let told = String::from_utf8(logs()["4.4.0-fatal-lock-held.log"].clone()).unwrap();
+    let ours = tree.path("d2").canonicalize().unwrap();
+    let of_here = told.replace("/var/lib/kafka/data2", ours.to_str().unwrap());
+    fs::write(tree.path("server.log"), of_here).unwrap();
+    let _lock = hold_lock(&tree, "d2");
+    let words = [
+        "--log-dirs",
+        "d1,d2",
+        "watch",
+        "--log",
+        "server.log",
+        "--json",
+    ];
+    let found = run(&tree.path("."), &words).exits(1).kind("finding");
+    let lock = found.iter().find(|line| line["rule"] == "lock").unwrap();
+    let me = format!("process {}", std::process::id());
+    assert!(lock["text"].as_str().unwrap().contains(&me), "{lock}");
 }
 
 #[test]
