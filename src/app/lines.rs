@@ -201,7 +201,7 @@ pub fn short_hash(hash: &str) -> &str {
 }
 
 /// Returns a word as a shell takes it.
-fn quote(word: &str) -> String {
+pub fn quote(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=@%+".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+use crate::app::lines::quote;
 use crate::cli::Context;
 use crate::settings::Source;
 
@@ -19,7 +20,7 @@ pub(super) fn named_options(context: &Context) -> String {
             let _ = write!(
                 options,
                 " {name} {}",
-                quoted(&value.value.display().to_string())
+                quote(&value.value.display().to_string())
             );
         }
     }
@@ -28,18 +29,9 @@ pub(super) fn named_options(context: &Context) -> String {
         .as_ref()
         .filter(|dirs| flagged(&dirs.source))
     {
-        let _ = write!(options, " --log-dirs {}", quoted(&join(&dirs.value)));
+        let _ = write!(options, " --log-dirs {}", quote(&join(&dirs.value)));
     }
     options
-}
-
-/// Returns a word as a shell takes it.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-,+:=@%".contains(c);
-    if word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 /// Returns paths as a list with commas.
@@ -55,10 +47,10 @@ mod tests {
     #[test]
     fn a_word_is_quoted_where_a_shell_needs_it() {
         assert_eq!(
-            quoted("/data/kafka-1,/data/kafka-2"),
+            quote("/data/kafka-1,/data/kafka-2"),
             "/data/kafka-1,/data/kafka-2"
         );
-        assert_eq!(quoted("/data one"), "'/data one'");
-        assert_eq!(quoted("it's"), "'it'\\''s'");
+        assert_eq!(quote("/data one"), "'/data one'");
+        assert_eq!(quote("it's"), "'it'\\''s'");
     }
 }

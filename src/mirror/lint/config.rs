@@ -76,11 +76,8 @@ fn patterns(rules: &mut Rules<'_>, flow: &Flow) {
                 .topics()
                 .into_iter()
                 .find(|topic| topic.starts_with(item.as_str()) && *topic != item);
-            if let (true, false, Some(longer)) = (
-                plain && !item.is_empty(),
-                source.logs.contains_key(item),
-                longer,
-            ) {
+            let is_topic = source.topics().contains(&item.as_str());
+            if let (true, false, Some(longer)) = (plain && !item.is_empty(), is_topic, longer) {
                 let text =
                     format!("\"{item}\" matches only a topic of just that name, not {longer}");
                 rules.tell_flow(
@@ -224,16 +221,37 @@ fn version(rules: &mut Rules<'_>, flow: &Flow) {
     );
 }
 
+/// Replication factors of the worker's own topics (`DistributedConfig`).
+const WORKER_FACTORS: [&str; 3] = [
+    "config.storage.replication.factor",
+    "offset.storage.replication.factor",
+    "status.storage.replication.factor",
+];
+
 /// Replication factors that the cluster cannot have.
 fn factors(rules: &mut Rules<'_>, flow: &Flow) {
     let FlowName { source, target } = &flow.name;
     let syncs_on = flow.offset_syncs_topic().0.to_owned();
-    for (key, default, alias) in [
-        ("replication.factor", 2, target),
-        ("checkpoints.topic.replication.factor", 3, target),
-        ("heartbeats.topic.replication.factor", 3, target),
-        ("offset-syncs.topic.replication.factor", 3, &syncs_on),
-    ] {
+    let of_flow = |key| flow.number(key, if key == "replication.factor" { 2 } else { 3 });
+    let mut factors: Vec<(&str, Option<i64>, &str)> = [
+        ("replication.factor", target.as_str()),
+        ("checkpoints.topic.replication.factor", target),
+        ("heartbeats.topic.replication.factor", target),
+        ("offset-syncs.topic.replication.factor", &syncs_on),
+    ]
+    .map(|(key, alias)| (key, of_flow(key), alias))
+    .to_vec();
+    // The worker's own topics, by the cluster's keys or the top level's; without the file nobody knows them.
+    if let Some(file) = &rules.facts.properties {
+        for key in WORKER_FACTORS {
+            let value = file
+                .get(&format!("{target}.{key}"))
+                .or_else(|| file.get(key));
+            let factor = value.map_or(Some(3), |it| it.value.trim().parse().ok());
+            factors.push((key, factor, target));
+        }
+    }
+    for (key, factor, alias) in factors {
         let brokers = rules
             .cluster(alias)
             .and_then(|it| it.metadata.as_ref())
@@ -245,9 +263,9 @@ fn factors(rules: &mut Rules<'_>, flow: &Flow) {
             );
             continue;
         };
-        let factor = flow.number(key, default).unwrap_or(default);
         // −1 leaves it to the brokers.
-        if usize::try_from(factor).is_ok_and(|factor| factor > brokers) {
+        let too_many = factor.and_then(|factor| usize::try_from(factor).ok());
+        if let Some(factor) = too_many.filter(|factor| *factor > brokers) {
             let at = place(rules, flow, key);
             let text = format!(
                 "{key} is {factor}, {alias} has {brokers} brokers: its topics are not created, and the worker ends after 60 s"
@@ -346,7 +364,7 @@ fn pairs(rules: &mut Rules<'_>) {
             continue;
         };
         let identity = |flow: &Flow| matches!(flow.policy.class, PolicyClass::Identity { .. });
-        if identity(flow) && identity(back) {
+        if identity(flow) && identity(back) && may_take_the_same(rules, flow, back) {
             let text = format!(
                 "{} and {} keep names: what one copies the other copies back, without end",
                 flow.name, back.name
@@ -371,6 +389,26 @@ fn pairs(rules: &mut Rules<'_>) {
             );
         }
     }
+}
+
+/// Says whether a topic may pass the filters of both flows: one that is known, or a name that a filter spells out; of patterns
+/// without a topic that is known it cannot be told that none does.
+fn may_take_the_same(rules: &Rules<'_>, flow: &Flow, back: &Flow) -> bool {
+    let sides = [&flow.name.source, &flow.name.target];
+    let known = sides.map(|alias| rules.cluster(alias).map(|it| it.topics()));
+    let known: Vec<&str> = known.into_iter().flatten().flatten().collect();
+    let includes = [&flow.topics.include, &back.topics.include];
+    let items = || includes.iter().filter_map(|of| of.as_ref().ok());
+    let items = || items().flat_map(|of| of.items()).map(String::as_str);
+    let is_plain = |item: &str| {
+        let mut bytes = item.bytes();
+        bytes.all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
+    };
+    let passes = |topic: &str| {
+        let taken = |flow: &Flow| flow.filter_topic(topic).known() != Some(false);
+        taken(flow) && taken(back)
+    };
+    (known.is_empty() && !items().all(is_plain)) || known.iter().copied().chain(items()).any(passes)
 }
 
 /// Flows that write to one topic of a target.

@@ -57,26 +57,21 @@ fn left_out(rules: &mut Rules<'_>, flow: &Flow) {
     };
     // Groups that read the same topics are one line.
     let mut reads_nothing: BTreeMap<Vec<&str>, Vec<&str>> = BTreeMap::new();
+    // And groups that one item leaves out.
+    let mut left_out: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for (name, group) in groups {
         if group.commits.is_empty() || !is_consumer_group(group) {
             continue;
         }
-        let at = || Some(name.to_owned());
-        let next =
-            "set groups and groups.exclude so that it passes, if it must go on after a failover";
         match flow.filter_group(name) {
             Taken::NotIncluded => {
-                rules.tell_flow(
-                    "W-GRP-EXCL",
-                    (flow, at()),
-                    "no item of groups matches it: it gets no checkpoint",
-                    next,
-                );
+                let why = "no item of groups matches".to_owned();
+                left_out.entry(why).or_default().push(name);
             }
             Taken::Excluded { item } => {
                 let item = item.map_or_else(String::new, |item| format!(" ({item})"));
-                let text = format!("groups.exclude leaves it out{item}: it gets no checkpoint");
-                rules.tell_flow("W-GRP-EXCL", (flow, at()), text, next);
+                let why = format!("groups.exclude{item} leaves out");
+                left_out.entry(why).or_default().push(name);
             }
             Taken::Yes => {
                 let none = group
@@ -90,6 +85,18 @@ fn left_out(rules: &mut Rules<'_>, flow: &Flow) {
             }
             Taken::Unknown => {}
         }
+    }
+    for (why, groups) in left_out {
+        let text = match groups.len() {
+            1 => format!("{why} it: it gets no checkpoint"),
+            count => format!("{why} {count} groups: they get no checkpoint"),
+        };
+        rules.tell_flow(
+            "W-GRP-EXCL",
+            (flow, Some(some(&groups))),
+            text,
+            "set groups and groups.exclude so that they pass, if they must go on after a failover",
+        );
     }
     for (topics, groups) in reads_nothing {
         let text = match &groups[..] {

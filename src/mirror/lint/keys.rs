@@ -302,6 +302,13 @@ fn old_key(rules: &mut Rules<'_>, property: &MirrorProperty, key: &str, place: O
         );
         let next = format!("write {}", key.replace(".blacklist", ".exclude"));
         rules.tell("W-OLDKEY", place, text, next);
+    } else if key.ends_with(".exclude") && version < KafkaVersion::new(2, 7, 0) {
+        let text = format!(
+            "{} is not read before 2.7 (this is {version})",
+            property.key
+        );
+        let next = format!("write {}", key.replace(".exclude", ".blacklist"));
+        rules.tell("W-OLDKEY", place, text, next);
     }
 }
 

@@ -107,6 +107,7 @@ fn more_replicas_than_brokers_and_other_settings_than_in_force_are_told() {
     for (line, code) in [
         ("replication.factor = 2\n", "E-RF"),
         ("checkpoints.topic.replication.factor = 3\n", "E-RF"),
+        ("secondary.offset.storage.replication.factor = 3\n", "E-RF"),
         ("primary->secondary.offset.lag.max = 7\n", "W-CONF-DRIFT"),
     ] {
         assert_eq!(

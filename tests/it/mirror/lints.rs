@@ -96,6 +96,22 @@ fn each_mistake_in_a_file_has_its_rule() {
     assert!(codes(no_address).contains(&"E-BOOT".to_owned()));
     let old = run_version(&on, "3.5.0");
     assert!(old.contains(&"W-VER".to_owned()), "{old:?}");
+    let excluded = format!("{on}topics.exclude = t\n");
+    for (version, told) in [("2.6.3", true), ("2.7.0", false)] {
+        let found = run_version(&excluded, version);
+        assert_eq!(found.contains(&"W-OLDKEY".to_owned()), told, "{version}");
+    }
+    // Both ways with the names kept, but never the same topic.
+    let both = "secondary->primary.enabled = true\nreplication.policy.class = \
+        org.apache.kafka.connect.mirror.IdentityReplicationPolicy\n";
+    for (theirs, told) in [("b,c", false), ("b,a", true), ("b,a.*", true)] {
+        let text = format!(
+            "{on}{both}primary->secondary.topics = a,d\nsecondary->primary.topics = {theirs}\n"
+        );
+        let found = codes(&text);
+        let loops = found.contains(&"E-LOOP-IDENTITY".to_owned());
+        assert_eq!(loops, told, "{theirs}: {found:?}");
+    }
 }
 
 fn run_version(text: &str, version: &str) -> Vec<String> {

@@ -1,6 +1,6 @@
 //! `mirror failover`: where every group goes on once the source is gone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::io::Write;
 use std::path::Path;
@@ -8,6 +8,7 @@ use std::path::Path;
 use super::report::MirrorReport;
 use super::set;
 use super::sources::Known;
+use crate::app::lines::quote;
 use crate::app::text::{self, UNKNOWN};
 use crate::cli::args::{FailoverArgs, MirrorSources};
 use crate::cli::report::{
@@ -205,11 +206,29 @@ fn write_csv(dir: &Path, positions: &[FailoverPosition]) -> Result<(), CliError>
         CliError::failed(format!("cannot write {}", path.display())).because(error)
     };
     std::fs::create_dir_all(dir).map_err(|error| failed(dir, &error))?;
-    for (group, lines) in csv(positions) {
-        let path = dir.join(file_name(group));
+    let files = csv(positions);
+    let names = file_names(files.keys().copied());
+    for (group, lines) in &files {
+        let path = dir.join(names.get(group).map_or("_.csv", String::as_str));
         std::fs::write(&path, lines).map_err(|error| failed(&path, &error))?;
     }
     Ok(())
+}
+
+/// Returns a file's name for each group, each another.
+fn file_names<'a>(groups: impl Iterator<Item = &'a str>) -> BTreeMap<&'a str, String> {
+    let mut names: BTreeMap<&str, String> = BTreeMap::new();
+    let mut taken = BTreeSet::new();
+    for group in groups {
+        let plain = file_name(group);
+        let stem = plain.trim_end_matches(".csv");
+        let numbered = (2..).map(|number| format!("{stem}~{number}.csv"));
+        let mut free = std::iter::once(plain.clone()).chain(numbered);
+        if let Some(name) = free.find(|name| taken.insert(name.clone())) {
+            names.insert(group, name);
+        }
+    }
+    names
 }
 
 /// Returns the name of a group's file: what no file name may hold becomes `_`.
@@ -238,12 +257,30 @@ fn commands(
         report.out,
         "with MirrorMaker 2 stopped and no consumer running, on the target:"
     )?;
-    for group in csv(positions).keys() {
+    let files = csv(positions);
+    for (group, name) in file_names(files.keys().copied()) {
+        let file = dir.join(name);
         writeln!(
             report.out,
-            "  kafka-consumer-groups.sh --bootstrap-server HOST:PORT --group {group} --reset-offsets --from-file {} --execute",
-            dir.join(file_name(group)).display()
+            "  kafka-consumer-groups.sh --bootstrap-server HOST:PORT --group {} --reset-offsets --from-file {} --execute",
+            quote(group),
+            quote(&file.display().to_string())
         )?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_of_like_names_have_files_of_their_own() {
+        let names = file_names(["a/b", "a_b", "a_b~2", "..", ".hidden"].into_iter());
+        let names: Vec<&str> = names.values().map(String::as_str).collect();
+        assert_eq!(
+            names,
+            ["_.csv", "hidden.csv", "a_b.csv", "a_b~2.csv", "a_b~2~2.csv"]
+        );
+    }
 }
