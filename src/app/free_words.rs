@@ -1,11 +1,12 @@
 //! Words of the dialog that frees space.
 
 use crate::log::UsageKind;
+use crate::plan::Class;
 use crate::plan::cleanup::{DeletionCost, OtherWay, WayAct, groups_in_words};
 use crate::plan::retention::parse_retention_bytes;
 
 use super::effect::{CleanupAsk, CleanupRequest, Copies};
-use super::state::FreeLine;
+use super::state::{FreeLine, FreeOffer};
 use super::text;
 
 /// Returns a size that can be typed again: a whole number of the largest unit that leaves at least two digits.
@@ -42,6 +43,15 @@ pub fn short_dir(name: &str) -> String {
     match parts {
         Some((head, id, kind)) => format!("{head}.{id}…{kind}"),
         None => name.to_owned(),
+    }
+}
+
+/// Returns a class as its letter.
+pub fn letter(class: Class) -> &'static str {
+    match class {
+        Class::A => "A",
+        Class::B => "B",
+        Class::C => "C",
     }
 }
 
@@ -106,6 +116,17 @@ pub fn at_boot(line: &FreeLine) -> String {
         ),
         (_, None) => "the log starts at its first segment".to_owned(),
     }
+}
+
+/// Returns what the next boot needs: room, and time.
+pub fn boot_needs(offer: &FreeOffer) -> String {
+    format!(
+        "needs ~{} free and ~{} to read {} again (at {}, which is guessed)",
+        text::bytes(offer.boot_free),
+        text::duration(offer.boot_seconds()),
+        text::bytes(offer.boot_reads),
+        text::rate(offer.boot_rate),
+    )
 }
 
 /// Returns the words of `krescue` that ask for the same plan. What was marked by hand has no words of its own: the plan's

@@ -12,26 +12,24 @@ use super::target::{HostLogs, Presence, read_host_logs};
 use super::{CliError, Context, Look, volumes_look};
 use crate::app::text::{bytes, duration};
 use crate::disk::{RealStorage, needless_files};
-use crate::engine::{AskGroups, CleanupSpec, FactsRequest, MadeCleanup, read_group_commits};
+use crate::engine::{
+    AskGroups, CleanupSpec, FactsRequest, MadeCleanup, read_group_commits, volume_facts,
+};
 use crate::log::{Finding, FindingCode, Severity};
 use crate::mirror::{GROUPS_TOPIC, Thinning};
 use crate::plan::Class;
-use crate::plan::cleanup::{CleanupWish, FreeableLog, GroupCommits, freeable, past_retention};
-use crate::plan::retention::{LogRole, plan_retention};
+use crate::plan::cleanup::{
+    CleanupWish, FreeableLog, GroupCommits, OtherWay, Room, freeable, move_ways, past_retention,
+    shorten_ways,
+};
+use crate::plan::retention::{LogRole, RetainedLog, plan_retention};
 use crate::plan::volumes::{VolumeReport, VolumeRow};
-
-#[cfg(feature = "tui")]
-use crate::engine::volume_facts;
-#[cfg(feature = "tui")]
-use crate::plan::cleanup::{OtherWay, Room, move_ways, shorten_ways};
-#[cfg(feature = "tui")]
 use crate::terms::TopicPartition;
 
 /// How far the clock may lie from the newest write before what it says of age is doubted.
 const CLOCK_TRUSTED_MS: u64 = 3_600_000;
 
 /// Which share of another volume stays free: one part of so many.
-#[cfg(feature = "tui")]
 const KEPT_FREE: u64 = 20;
 
 /// Space that is worth a line, in bytes.
@@ -83,19 +81,35 @@ fn wish(args: &CleanupArgs) -> CleanupWish {
     }
 }
 
-/// Returns what a cleanup is planned with, and what is doubtful about it, a sentence each.
-pub(crate) fn cleanup_spec(
+/// What a cleanup is asked for, and from what.
+pub(crate) struct CleanupAsked {
+    /// What it is planned with.
+    pub(crate) spec: CleanupSpec,
+    /// What is doubtful about it, a sentence each.
+    pub(crate) doubts: Vec<String>,
+    /// The host's logs as they were read; empty where only leftovers are meant.
+    pub(crate) logs: Vec<RetainedLog>,
+}
+
+/// Returns what a cleanup is planned with.
+pub(crate) fn cleanup_asked(
     context: &Context,
     args: &CleanupArgs,
     look: &Look,
     on: &[PathBuf],
-) -> Result<(CleanupSpec, Vec<String>), CliError> {
+) -> Result<CleanupAsked, CliError> {
     let mut doubts = Vec::new();
+    let mut read = Vec::new();
     let logs = match wish(args) {
-        CleanupWish::Free(_) => freeable_logs(context, look, on)?,
+        CleanupWish::Free(_) => {
+            read = read_host_logs(context, look, None, &|| true)?.host.logs;
+            freeable_logs(context, &read, on)
+        }
         CleanupWish::PastRetention => {
-            let (logs, why) = past_retention_logs(context, args, look)?;
+            let host = read_host_logs(context, look, None, &|| true)?;
+            let (logs, why) = past_retention_logs(context, args, &host)?;
             doubts.extend(why);
+            read = host.host.logs;
             logs
         }
         CleanupWish::Leftovers | CleanupWish::Strays => Vec::new(),
@@ -122,7 +136,11 @@ pub(crate) fn cleanup_spec(
         proof: Arc::new(move |dir, name, topic_id| judge.proof(dir, name, topic_id)),
         groups: ask_groups(context, look, args.beside_broker),
     };
-    Ok((spec, doubts))
+    Ok(CleanupAsked {
+        spec,
+        doubts,
+        logs: read,
+    })
 }
 
 /// Returns the question what groups have committed, which is answered once: beside a living broker only if krescue is to act
@@ -158,15 +176,14 @@ fn ask_groups(context: &Context, look: &Look, beside_broker: bool) -> AskGroups 
 }
 
 /// Returns what else makes room on the volume of `on`: a topic's shorter retention, a move to another volume.
-#[cfg(feature = "tui")]
 pub(crate) fn other_ways(
     context: &Context,
     look: &Look,
-    (spec, made): (&CleanupSpec, &MadeCleanup),
+    (asked, made): (&CleanupAsked, &MadeCleanup),
     target: u64,
-) -> Result<Vec<OtherWay>, CliError> {
-    let read = read_host_logs(context, look, None, &|| true)?;
-    let mut ways = shorten_ways(&read.host.logs, &spec.on, context.now, target);
+) -> Vec<OtherWay> {
+    let spec = &asked.spec;
+    let mut ways = shorten_ways(&asked.logs, &spec.on, context.now, target);
     let facts = volume_facts(&look.log_dirs);
     let here = facts.iter().find(|facts| spec.on.contains(&facts.dir));
     let here = here.and_then(|facts| facts.volume.clone());
@@ -190,54 +207,60 @@ pub(crate) fn other_ways(
         })
     };
     ways.extend(move_ways(&made.partitions, &rooms, target, class));
-    Ok(ways)
+    ways
 }
 
 /// Returns the logs from whose start segments could go.
-fn freeable_logs(
-    context: &Context,
-    look: &Look,
-    on: &[PathBuf],
-) -> Result<Vec<FreeableLog>, CliError> {
-    let read = read_host_logs(context, look, None, &|| true)?;
-    Ok(read
-        .host
-        .logs
-        .iter()
+fn freeable_logs(context: &Context, logs: &[RetainedLog], on: &[PathBuf]) -> Vec<FreeableLog> {
+    logs.iter()
         .filter(|log| on.contains(&log.facts.log_dir))
         .filter_map(|log| {
             let judged = plan_retention(&log.facts, &log.limits, context.now);
             freeable(&log.facts, &log.limits, &judged)
         })
-        .collect())
+        .collect()
 }
 
 /// Returns the segments that retention deletes at the next pass, of the topics that were named.
 fn past_retention_logs(
     context: &Context,
     args: &CleanupArgs,
-    look: &Look,
+    read: &HostLogs,
 ) -> Result<(Vec<FreeableLog>, Option<String>), CliError> {
     let topics = args.what.past_retention.as_deref().unwrap_or_default();
-    let read = read_host_logs(context, look, None, &|| true)?;
-    let lies_here = |topic: &String| {
+    let names_topic = |name: &String| {
         let mut logs = read.host.logs.iter();
-        logs.any(|log| log.facts.topic_partition.topic == *topic)
+        logs.any(|log| log.facts.topic_partition.topic == *name)
+    };
+    // A topic's name may look like a partition's, and counts first.
+    let is_named = |name: &String, partition: &TopicPartition| {
+        if names_topic(name) {
+            partition.topic == *name
+        } else {
+            partition.to_string() == *name
+        }
+    };
+    let lies_here = |name: &String| {
+        let mut logs = read.host.logs.iter();
+        logs.any(|log| is_named(name, &log.facts.topic_partition))
     };
     if let Some(missing) = topics.iter().find(|topic| !lies_here(topic)) {
         return Err(
-            CliError::usage(format!("no log dir holds a partition of {missing}"))
+            CliError::usage(format!("no log dir holds {missing}, or a partition of it"))
                 .hint("krescue segments lists the topics there are."),
         );
     }
-    let doubt = clock_in_doubt(context, &read);
+    let doubt = clock_in_doubt(context, read);
     let certain = args.what_if.is_none() && doubt.is_none();
     let wish = args.what_if.unwrap_or_default();
     let logs = read
         .host
         .logs
         .iter()
-        .filter(|log| topics.is_empty() || topics.contains(&log.facts.topic_partition.topic))
+        .filter(|log| {
+            let partition = &log.facts.topic_partition;
+            topics.is_empty() || topics.iter().any(|name| is_named(name, partition))
+        })
         .filter(|log| log.facts.role == LogRole::Current)
         .filter_map(|log| {
             let limits = log.limits.what_if(wish);

@@ -55,6 +55,16 @@ JSON lines (--json)
              holes held dirs segments imbalance_percent rate_10m rate_24h
              rate_10m_source rate_24h_source (samples, segments)
              full_in_10m_s full_in_24h_s takes_next growable
+  freeable   (of cleanup --free) rank (the safest first) dir dir_name cost
+             (leftover, past_retention, oldest_records) leftover (its kind)
+             class chosen allocated (what it frees; of what is not chosen, all
+             of it) total (freed by what is chosen up to this line) segments
+             segments_of log_start_offset lost_bytes loses elsewhere groups
+             at_boot
+  way        class allocated text command (an act of its own)
+  boot_needs free_bytes (on each volume) read_bytes seconds bytes_per_s
+             measured (false: the rate is a guess)
+  doubt      text (what a cleanup assumes, or does not know)
   broker_volume  (of volumes --bootstrap) broker dir state (online, offline)
              total free used_percent kafka (segments) replicas moving_here
   progress   job phase bytes_done bytes_total logs_done logs_total steps_done
@@ -80,13 +90,15 @@ JSON lines (--json)
   next pass, keep, held, compact, leftover) reason (log_start, size, time,
   active, high_watermark, future_timestamp, older_segment, policy, unlimited,
   not_uploaded, cleaner_off, dirty_ratio, compacted, compaction_lag,
-  open_transaction, deleted, cleaned) also over_ms over_bytes (negative:
-  under) changes_at held_by; retention, one a log before its segments, has dir
+  cleaner_gave_up, open_transaction, deleted, cleaned, swap) also over_ms
+  over_bytes (negative: under) changes_at held_by, of a leftover renamed_at
+  unlinked_at (by a timer) text; retention, one a log before its segments, has dir
   dir_name topic partition cleanup_policy retention_ms retention_ms_source
   retention_bytes retention_bytes_source log_start_offset
   log_start_offset_after log_end_offset high_watermark high_watermark_source
-  (sole_in_sync, checkpoint) rolls_at active_rolls_at dirty_ratio dirty_bytes
-  clean_bytes open_transaction leads segments allocated, and delete_ next_day_
+  (sole_in_sync, checkpoint) rolls_at active_rolls_at active_rolls_from
+  dirty_ratio dirty_bytes clean_bytes dirty_offsets cleaner_map_keys dense
+  passed_over cleaner_gave_up open_transaction leads segments allocated, and delete_ next_day_
   held_ keep_ compact_ with segments and bytes.
 
   The partition of a finding or a step is its dir's name (orders-7), null for

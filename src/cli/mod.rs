@@ -16,6 +16,7 @@ mod exit;
 mod facts;
 mod first_pass;
 mod forecast;
+pub(crate) mod free_offer;
 mod freed;
 mod help;
 mod leftover_proof;

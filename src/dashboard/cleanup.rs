@@ -9,18 +9,16 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::look::{News, at_present, now, tell_event};
 use super::work::store;
 use crate::app::effect::{CleanupAsk, CleanupRequest, Copies, FreeChoice, FreeWhat, PlanRequest};
-use crate::app::state::{FreeOffer, KeptLeftover, free_lines};
-use crate::app::{Event, Level, text};
+use crate::app::state::FreeOffer;
+use crate::app::{Event, Level};
 use crate::cli::args::{Answers, CleanupArgs, CleanupWhat};
 use crate::cli::cleanup_look::{
-    cleanup_spec, costless, dirs_of_volume, only_leftovers, other_ways, shared_quarantine,
+    CleanupAsked, cleanup_asked, dirs_of_volume, only_leftovers, shared_quarantine,
 };
-use crate::cli::target::Presence;
+use crate::cli::free_offer::free_offer;
 use crate::cli::{CliError, Context, Look, Whose};
 use crate::disk::RealStorage;
-use crate::engine::{CleanupSpec, MadeCleanup, make_cleanup, volume_facts};
-use crate::log::UsageKind;
-use crate::plan::cleanup::LeftoverProof;
+use crate::engine::{CleanupSpec, MadeCleanup, make_cleanup};
 
 /// Looks what can go from the volume of a log dir, in a thread of its own.
 pub(super) fn offer(
@@ -99,65 +97,11 @@ fn make_offer(
 ) -> Result<FreeOffer, CliError> {
     let on = dirs_of_volume(look, Some(dir))?;
     let args = args(&CleanupAsk::Free(target), Some(dir));
-    let (spec, mut notes) = cleanup_spec(context, &args, look, &on)?;
-    let made = make_cleanup(&RealStorage, &spec)?;
-    let space = volume_facts(&[dir.to_owned()]);
-    let elsewhere = |partition: &crate::terms::TopicPartition| {
-        let evidence = (spec.replicas)(partition)?;
-        Some(evidence.elsewhere(context.now))
-    };
-    let kept = made.leftovers.iter().filter_map(|leftover| {
-        let why = match (&leftover.proof, leftover.kind) {
-            (LeftoverProof::Missing(why), _) => why.clone(),
-            (LeftoverProof::Proved, UsageKind::StrayDirs) => {
-                "a proved stray goes by a plan of its own: :cleanup strays".to_owned()
-            }
-            _ => return None,
-        };
-        Some(KeptLeftover {
-            dir_name: leftover.dir_name.clone(),
-            allocated: leftover.allocated,
-            why,
-        })
-    });
-    if made.chosen.missing > 0 {
-        notes.push(format!(
-            "only {} can be freed, {} less than asked for",
-            text::bytes(made.chosen.freed),
-            text::bytes(made.chosen.missing)
-        ));
-    }
-    if !made.logs.is_empty() {
-        notes.extend(made.groups.gaps());
-    }
-    if look.presence != Presence::Down {
-        notes.push(format!(
-            "a broker runs: carried out once it is down, or, on a dir that it has given up, by krescue cleanup --free {target} --on {} --beside-broker",
-            dir.display()
-        ));
-    }
+    let asked = cleanup_asked(context, &args, look, &on)?;
+    let made = make_cleanup(&RealStorage, &asked.spec)?;
     Ok(FreeOffer {
-        dir: dir.to_owned(),
-        target,
-        space: space.into_iter().find_map(|facts| facts.space),
-        costless: costless(context, look, Some(dir))
-            .into_iter()
-            .map(|(_, finding)| finding)
-            .collect(),
-        lines: free_lines(
-            &made.leftovers,
-            &made.logs,
-            (&made.chosen, &made.groups),
-            elsewhere,
-        ),
-        // A note beside; what it lacks is told above.
-        ways: other_ways(context, look, (&spec, &made), target).unwrap_or_default(),
-        kept: kept.collect(),
-        boot_free: made.boot.free,
-        boot_reads: made.boot.reads,
-        copies_here: shared_quarantine(&spec, &on).is_some(),
-        notes,
         at: now(),
+        ..free_offer(context, look, (dir, target), (&asked, &made))
     })
 }
 
@@ -168,7 +112,9 @@ fn make_plan(
 ) -> Result<MadeCleanup, CliError> {
     let on = dirs_of_volume(look, request.on.as_deref())?;
     let args = args(&request.ask, request.on.as_deref());
-    let (mut spec, doubts) = cleanup_spec(context, &args, look, &on)?;
+    let CleanupAsked {
+        mut spec, doubts, ..
+    } = cleanup_asked(context, &args, look, &on)?;
     // The dialog has shown what is doubtful; without it nothing has.
     if let CleanupAsk::PastRetention(_) = request.ask {
         for text in doubts {

@@ -100,7 +100,7 @@ fn ranked(dialog: &FreeDialog, offer: &FreeOffer, label: &str, theme: &Theme) ->
         let (what, command) = words::way(way);
         lines.push(vec![
             ("    ".to_owned(), theme.dim),
-            (format!("{}  ", letter(way.class)), theme.text),
+            (format!("{}  ", words::letter(way.class)), theme.text),
             (format!("{:>9}  ", text::bytes(way.freed)), theme.text),
             (what, theme.text),
         ]);
@@ -131,14 +131,6 @@ fn ranked(dialog: &FreeDialog, offer: &FreeOffer, label: &str, theme: &Theme) ->
     }
 }
 
-fn letter(class: Class) -> &'static str {
-    match class {
-        Class::A => "A",
-        Class::B => "B",
-        Class::C => "C",
-    }
-}
-
 fn row(line: &FreeLine, theme: &Theme) -> Vec<(String, Style)> {
     let is_marked = line.marked > 0;
     let style = match (is_marked, line.cost.class()) {
@@ -161,7 +153,7 @@ fn row(line: &FreeLine, theme: &Theme) -> Vec<(String, Style)> {
             if is_marked { "[x] " } else { "[ ] " }.to_owned(),
             theme.key,
         ),
-        (format!("{}  ", letter(line.cost.class())), style),
+        (format!("{}  ", words::letter(line.cost.class())), style),
         (format!("{:>9}  ", text::bytes(bytes)), style),
         (format!("{:<20} ", line.cost.words()), style),
         (
@@ -226,15 +218,7 @@ fn below(dialog: &FreeDialog, offer: &FreeOffer, theme: &Theme) -> Vec<Vec<(Stri
         ),
         style,
     ));
-    below.push(pair(
-        "next boot",
-        format!(
-            "needs about {} free on the volume and reads {} again",
-            text::bytes(offer.boot_free),
-            text::bytes(offer.boot_reads)
-        ),
-        theme.text,
-    ));
+    below.push(pair("next boot", words::boot_needs(offer), theme.text));
     if let Some(error) = &dialog.error {
         below.push(vec![(error.clone(), theme.warn)]);
     }

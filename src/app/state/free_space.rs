@@ -92,6 +92,15 @@ impl FreeLine {
         Some(known.iter().filter(below).cloned().collect())
     }
 
+    /// Returns the line with all of its pieces marked: what it would come to.
+    #[must_use]
+    pub fn whole_line(&self) -> Self {
+        Self {
+            marked: self.pieces.len(),
+            ..self.clone()
+        }
+    }
+
     fn is_of(&self, other: &Self) -> bool {
         self.log_dir == other.log_dir && self.dir_name == other.dir_name
     }
@@ -129,6 +138,8 @@ pub struct FreeOffer {
     pub boot_free: u64,
     /// Bytes that it reads again.
     pub boot_reads: u64,
+    /// Bytes a second at which it is taken to read them: a guess, not a measurement of this host.
+    pub boot_rate: u64,
     /// Whether what is kept for an undo would lie on the same volume, and free nothing.
     pub copies_here: bool,
     /// What else is to be known.
@@ -214,6 +225,13 @@ pub fn free_lines(
         line.marked > 0 || spare <= MOST_SPARE
     });
     free
+}
+
+impl FreeOffer {
+    /// Returns the seconds in which the next boot reads what it reads again, at the guessed rate.
+    pub fn boot_seconds(&self) -> u64 {
+        self.boot_reads.div_ceil(self.boot_rate.max(1))
+    }
 }
 
 /// Where the dialog stands.
@@ -484,6 +502,7 @@ mod tests {
             kept: vec![],
             boot_free: 0,
             boot_reads: 0,
+            boot_rate: 1,
             copies_here: false,
             notes: vec![],
             at: Timestamp(0),

@@ -1,15 +1,20 @@
 //! `cleanup`: frees space, from what costs nothing on.
 
 use std::io::Write;
+use std::path::{Path, PathBuf};
 
 use super::plan_run::{Kept, PlanRun};
 use super::preconditions::{check_allowed, check_beside, check_target};
-use crate::app::text::{bytes, duration, plural};
+use crate::app::free_words;
+use crate::app::state::FreeOffer;
+use crate::app::text::{bytes, plural};
 use crate::cli::args::CleanupArgs;
-use crate::cli::cleanup_look::{
-    cleanup_spec, costless, dirs_of_volume, only_leftovers, shared_quarantine,
-};
+use crate::cli::cleanup_look::{cleanup_asked, dirs_of_volume, only_leftovers, shared_quarantine};
+use crate::cli::free_offer::{free_offer, missing};
 use crate::cli::look::{BesideBroker, Look};
+use crate::cli::report::{
+    BootNeedsLine, DoubtLine, JsonReport, Line, freeable_lines, way_lines, write_offer,
+};
 use crate::cli::target::Presence;
 use crate::cli::{CliError, Context, Exit};
 use crate::disk::RealStorage;
@@ -17,9 +22,6 @@ use crate::engine::{MadeCleanup, PlanStore, Reading, StoredPlan, make_cleanup};
 use crate::log::{Finding, FindingCode, Severity};
 use crate::plan::PlanAct;
 use crate::plan::cleanup::LeftoverProof;
-
-/// What a boot is taken to read in a second where nobody measured it, in bytes.
-const BOOT_RATE: u64 = 100 << 20;
 
 /// Runs `cleanup`.
 pub(in crate::cli) fn cleanup(
@@ -61,12 +63,9 @@ pub(in crate::cli) fn cleanup(
     }
     let line = look.run_line(context, "cleanup", Reading::Structure);
     run.with_report(|report| Ok(report.run(&line)?))?;
-    let (mut spec, doubts) = cleanup_spec(context, args, &look, &on)?;
-    for doubt in &doubts {
-        run.note(doubt)?;
-    }
-    let mut cleanup = make_cleanup(&RealStorage, &spec)?;
-    if let Some(dir) = shared_quarantine(&spec, &on) {
+    let mut asked = cleanup_asked(context, args, &look, &on)?;
+    let mut cleanup = make_cleanup(&RealStorage, &asked.spec)?;
+    if let Some(dir) = shared_quarantine(&asked.spec, &on) {
         if context.settings.quarantine.is_some() || !only_leftovers(&cleanup) {
             return Err(CliError::refused(format!(
                 "the quarantine {} lies on the volume that is to become free: what is kept there frees nothing",
@@ -76,23 +75,20 @@ pub(in crate::cli) fn cleanup(
             .hint("--quarantine none keeps no copy: what goes is gone for good."));
         }
         // What a boot removes anyway is not worth a copy that keeps its space.
-        spec.quarantine = None;
-        cleanup = make_cleanup(&RealStorage, &spec)?;
+        asked.spec.quarantine = None;
+        cleanup = make_cleanup(&RealStorage, &asked.spec)?;
     }
-    advise(&mut run, context, &look, args)?;
-    tell(&mut run, &cleanup, args)?;
+    let dir = args.on.as_deref().or(on.first().map(PathBuf::as_path));
+    let place = (dir.unwrap_or(Path::new("")), args.what.free.unwrap_or(0));
+    let offer = free_offer(context, &look, place, (&asked, &cleanup));
+    tell(&mut run, (&cleanup, &offer), args)?;
     if answers.apply && cleanup.chosen.missing > 0 {
-        return Err(CliError::refused(format!(
-            "only {} can be freed, {} less than asked for",
-            bytes(cleanup.chosen.freed),
-            bytes(cleanup.chosen.missing)
-        ))
+        return Err(CliError::refused(missing(&cleanup))
         .hint(format!("Ask for less: --free {}.", cleanup.chosen.freed))
         .hint("Compacted and internal topics, active segments and what no high watermark covers never go."));
     }
     let is_alive = look.presence != Presence::Down && !args.beside_broker;
     if is_alive {
-        run.note("a broker runs: this can be carried out once it is down")?;
         let plan = cleanup.made;
         let hash = plan.hash();
         let kept = Kept::Shown {
@@ -105,24 +101,12 @@ pub(in crate::cli) fn cleanup(
     run.show(&look, &kept)
 }
 
-/// Tells of space that costs no data; each with its command, none is run.
-fn advise(
+/// Tells what can go and what was chosen of it, what was left, and what the next boot needs.
+fn tell(
     run: &mut PlanRun<'_>,
-    context: &Context,
-    look: &Look,
+    (cleanup, offer): (&MadeCleanup, &FreeOffer),
     args: &CleanupArgs,
 ) -> Result<(), CliError> {
-    if args.what.free.is_none() {
-        return Ok(());
-    }
-    for (dir, finding) in costless(context, look, args.on.as_deref()) {
-        run.with_report(|report| Ok(report.finding(Some(&dir), None, &finding)?))?;
-    }
-    Ok(())
-}
-
-/// Tells what was chosen, what was left, and what the next boot needs.
-fn tell(run: &mut PlanRun<'_>, cleanup: &MadeCleanup, args: &CleanupArgs) -> Result<(), CliError> {
     for leftover in &cleanup.leftovers {
         if let LeftoverProof::Missing(why) = &leftover.proof {
             let text = format!(
@@ -137,30 +121,44 @@ fn tell(run: &mut PlanRun<'_>, cleanup: &MadeCleanup, args: &CleanupArgs) -> Res
             })?;
         }
     }
-    if cleanup.chosen.missing > 0 && !args.answers.apply {
+    if args.what.free.is_some() {
+        for finding in &offer.costless {
+            run.with_report(|report| Ok(report.finding(Some(&offer.dir), None, finding)?))?;
+        }
+        if run.json {
+            let mut report = JsonReport::new(run.out);
+            for line in freeable_lines(offer) {
+                report.line(&Line::Freeable(Box::new(line)))?;
+            }
+            for line in way_lines(offer) {
+                report.line(&Line::Way(line))?;
+            }
+        } else {
+            write_offer(run.out, offer)?;
+        }
+    }
+    for doubt in &offer.notes {
+        if run.json {
+            JsonReport::new(run.out).line(&Line::Doubt(DoubtLine { text: doubt }))?;
+        } else {
+            run.note(doubt)?;
+        }
+    }
+    if run.json {
+        JsonReport::new(run.out).line(&Line::BootNeeds(BootNeedsLine {
+            free_bytes: offer.boot_free,
+            read_bytes: offer.boot_reads,
+            seconds: offer.boot_seconds(),
+            bytes_per_s: offer.boot_rate,
+            measured: false,
+        }))?;
+    } else {
         run.note(&format!(
-            "only {} can be freed, {} less than asked for",
+            "frees {}; the next boot then {}",
             bytes(cleanup.chosen.freed),
-            bytes(cleanup.chosen.missing)
+            free_words::boot_needs(offer)
         ))?;
     }
-    let moves_a_start = cleanup
-        .chosen
-        .segments()
-        .values()
-        .any(|(count, _)| *count > 0);
-    if let Some(gaps) = cleanup.groups.gaps().filter(|_| moves_a_start) {
-        run.note(&gaps)?;
-    }
-    let needs = &cleanup.boot;
-    run.note(&format!(
-        "frees {}; the next boot then needs about {} free on each of these volumes and reads {} again (~{} at {}/s, not measured here)",
-        bytes(cleanup.chosen.freed),
-        bytes(needs.free),
-        bytes(needs.reads),
-        duration(needs.reads.div_ceil(BOOT_RATE)),
-        bytes(BOOT_RATE),
-    ))?;
     if cleanup.chosen.choices.is_empty() {
         let dirs = plural(
             cleanup.made.plan.log_dirs.len() as u64,

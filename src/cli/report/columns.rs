@@ -15,6 +15,8 @@ pub(crate) enum Align {
 pub(crate) struct Columns {
     aligns: Vec<Align>,
     rows: Vec<Vec<String>>,
+    /// Lines below rows, by the row's number.
+    below: Vec<(usize, String)>,
 }
 
 impl Columns {
@@ -23,12 +25,18 @@ impl Columns {
         Self {
             aligns: columns.iter().map(|(_, align)| *align).collect(),
             rows: vec![columns.iter().map(|(name, _)| (*name).to_owned()).collect()],
+            below: Vec::new(),
         }
     }
 
     /// Adds a row.
     pub(crate) fn row(&mut self, cells: Vec<String>) {
         self.rows.push(cells);
+    }
+
+    /// Adds a line below the last row, as wide as it is.
+    pub(crate) fn under(&mut self, line: String) {
+        self.below.push((self.rows.len().saturating_sub(1), line));
     }
 
     /// Writes all rows, two spaces between columns; nothing if there is none but the heading.
@@ -41,7 +49,8 @@ impl Columns {
             cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
         };
         let widths: Vec<usize> = (0..self.aligns.len()).map(width).collect();
-        for row in &self.rows {
+        let mut below = self.below.iter().peekable();
+        for (number, row) in self.rows.iter().enumerate() {
             let mut line = String::new();
             for ((cell, align), width) in row.iter().zip(&self.aligns).zip(&widths) {
                 if !line.is_empty() {
@@ -54,6 +63,9 @@ impl Columns {
                 }
             }
             writeln!(out, "{}", line.trim_end())?;
+            while let Some((_, line)) = below.next_if(|(of, _)| *of == number) {
+                writeln!(out, "{line}")?;
+            }
         }
         Ok(())
     }

@@ -37,6 +37,14 @@ pub(crate) enum Line<'a> {
     Finding(FindingLine<'a>),
     /// A step.
     Step(StepLine<'a>),
+    /// Something that can go.
+    Freeable(Box<super::free::FreeableLine<'a>>),
+    /// Another way to space.
+    Way(super::free::WayLine),
+    /// What the next boot needs.
+    BootNeeds(super::free::BootNeedsLine),
+    /// What is assumed or not known.
+    Doubt(super::free::DoubtLine<'a>),
     /// A log dir and its volume.
     Volume(Box<super::volume::VolumeLine>),
     /// Counters.

@@ -2,6 +2,7 @@
 
 mod boot_line;
 mod columns;
+mod free;
 mod json;
 mod line;
 mod live;
@@ -15,6 +16,7 @@ pub(super) use boot_line::{
     BootDirLine, BootEndLine, BootFindingLine, BootLine, BootSourceLine, BootThreadLine,
 };
 pub(super) use columns::{Align, Columns};
+pub(super) use free::{BootNeedsLine, DoubtLine, freeable_lines, way_lines, write_offer};
 pub(super) use json::{JsonReport, log_bytes};
 pub(super) use line::{
     JobLine, KeptLine, Line, PreflightCounts, ProgressLine, RunLine, StatusLine, StatusLogDir,

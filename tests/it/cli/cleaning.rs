@@ -156,6 +156,97 @@ fn a_quarantine_on_the_volume_that_is_to_become_free_is_refused() {
     assert!(ran.err.contains("frees nothing"), "{}", ran.err);
 }
 
+/// Runs `cleanup --free` over copies of a crashed broker's log dirs; returns its lines, and what people are shown.
+fn ranked_of_demo(size: &str) -> (Ran, String) {
+    let home = tempfile::tempdir().unwrap();
+    let demo = krescue::demo::write_crashed(home.path()).unwrap();
+    let stale = demo.log_dirs[0].join(format!("t-9.{ID}-delete"));
+    std::fs::create_dir(&stale).unwrap();
+    std::fs::write(stale.join("00000000000000000000.log"), vec![7; 9_000]).unwrap();
+    let dirs: Vec<&str> = demo
+        .log_dirs
+        .iter()
+        .map(|dir| dir.to_str().unwrap())
+        .collect();
+    let (all, version) = (dirs.join(","), demo.kafka_version.to_string());
+    let words = ["--log-dirs", &all, "--kafka-version", &version, "cleanup"];
+    let free = ["--free", size, "--on", dirs[0], "--quarantine", "none"];
+    let words = [&words[..], &free].concat();
+    let text = run(home.path(), &words).exits(3).out;
+    (
+        run(home.path(), &[&words[..], &["--json"]].concat()).exits(3),
+        text,
+    )
+}
+
+#[test]
+fn what_can_go_is_ranked_with_its_price_and_a_running_total() {
+    let (ran, text) = ranked_of_demo("1MiB");
+    let lines = ran.kind("freeable");
+    let classes: Vec<&str> = lines
+        .iter()
+        .map(|line| line["class"].as_str().unwrap())
+        .collect();
+    let mut sorted = classes.clone();
+    sorted.sort_unstable();
+    assert_eq!(classes, sorted, "the safest is not first");
+    assert!(
+        classes.contains(&"A") && classes.contains(&"C"),
+        "{classes:?}"
+    );
+    let mut total = 0;
+    for (line, rank) in lines.iter().zip(1..) {
+        assert_eq!(line["rank"], rank);
+        if line["chosen"] == true {
+            total += line["allocated"].as_u64().unwrap();
+        }
+        assert_eq!(line["total"], total);
+        for words in ["loses", "at_boot"] {
+            assert!(!line[words].as_str().unwrap().is_empty(), "{line}");
+        }
+        let is_loss = line["cost"] == "oldest_records";
+        assert_eq!(line["lost_bytes"].as_u64().unwrap() > 0, is_loss, "{line}");
+        assert_eq!(
+            line["log_start_offset"].is_null(),
+            line["cost"] == "leftover"
+        );
+    }
+    // What the plan frees is what the chosen lines free.
+    assert_eq!(ran.summary()["freed_bytes"], total);
+    assert!(total >= 1 << 20, "{total}");
+    let needs = &ran.kind("boot_needs")[0];
+    let read = needs["read_bytes"].as_u64().unwrap();
+    let rate = needs["bytes_per_s"].as_u64().unwrap();
+    assert!(read > 0 && needs["free_bytes"].as_u64().unwrap() > 0);
+    assert_eq!(needs["seconds"], read.div_ceil(rate));
+    assert_eq!(needs["measured"], false);
+    for line in ran.kind("doubt") {
+        let doubt = line["text"].as_str().unwrap().to_owned();
+        assert!(text.contains(&doubt), "{doubt}\n{text}");
+    }
+    for words in [
+        "the safest first",
+        "TOTAL",
+        "loses nothing that anybody reads",
+        "next boot then needs",
+    ] {
+        assert!(text.contains(words), "{words}\n{text}");
+    }
+}
+
+#[test]
+fn more_than_there_is_is_a_doubt_that_programs_see() {
+    let (ran, _) = ranked_of_demo("1TiB");
+    let doubts = ran.kind("doubt");
+    let texts = doubts.iter().map(|line| line["text"].as_str().unwrap());
+    assert!(
+        texts
+            .clone()
+            .any(|text| text.contains("less than asked for")),
+        "{doubts:?}"
+    );
+}
+
 /// A broker's three log dirs with its metadata, on a full volume of their own.
 #[test]
 fn the_oldest_segments_go_from_a_full_volume_until_enough_is_free() {

@@ -268,6 +268,7 @@ fn offer(target: u64) -> FreeOffer {
         }],
         boot_free: 12 * MIB,
         boot_reads: 31 * GIB,
+        boot_rate: 100 * MIB,
         copies_here: false,
         notes: vec![],
         at: NOW,
