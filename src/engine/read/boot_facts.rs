@@ -1,6 +1,7 @@
 //! Gathers what the rules of a preflight look at in the log dirs: names, sizes, owners, small files; no batch, unless a
-//! leader-epoch checkpoint cannot be used.
+//! leader-epoch checkpoint cannot be used or a segment spans too many offsets for its bytes.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -8,6 +9,7 @@ use super::dir_facts::read_whole;
 use crate::disk::{
     EntryKind, FileStat, Listed, LockState, ReadAt, Storage, Volume, VolumeSpace, look_at_lock,
 };
+use crate::engine::segments::offset_gaps;
 use crate::format::file_name::{
     CLEANER_CHECKPOINT, DirName, HIGH_WATERMARK_CHECKPOINT, LEADER_EPOCH_CHECKPOINT, LOCK,
     LOG_START_CHECKPOINT, META_PROPERTIES, PARTITION_METADATA, QUORUM_STATE,
@@ -20,7 +22,7 @@ use crate::plan::preflight::{
     Access, CheckpointFacts, DirState, EntryFacts, LockFacts, LogDirFacts, PartitionFacts,
     SmallFile, VolumeFacts, VolumeKept, needs_log_epochs,
 };
-use crate::terms::{LeaderEpoch, Offset};
+use crate::terms::{LeaderEpoch, Offset, TopicPartition};
 
 /// The largest checkpoint of a log dir that is read.
 const MAX_CHECKPOINT: u64 = 100_000_000;
@@ -137,13 +139,8 @@ fn read_dir(
             tmp: small(storage, &path.join(format!("{name}.tmp")), MAX_CHECKPOINT),
         })
         .collect();
-    let points = facts
-        .checkpoints
-        .iter()
-        .find(|checkpoint| checkpoint.name == RECOVERY_POINT_CHECKPOINT)
-        .and_then(|checkpoint| OffsetCheckpoint::parse(checkpoint.file.bytes()?).ok())
-        .unwrap_or_default();
-    let points: std::collections::HashMap<_, _> = points.entries.into_iter().collect();
+    let points = checkpointed(&facts, RECOVERY_POINT_CHECKPOINT);
+    let cleaned = checkpointed(&facts, CLEANER_CHECKPOINT);
     facts.lock = match (
         look_at_lock(path),
         listed.iter().any(|entry| entry.name == LOCK),
@@ -172,9 +169,17 @@ fn read_dir(
                 .partition()
                 .and_then(|partition| points.get(partition));
             let point = point.copied().unwrap_or(Offset::ZERO);
+            // What was compacted has holes by nature; what a broker writes to is not read.
+            let may_have_gaps = match &parsed {
+                DirName::Normal(partition) => {
+                    !cleaned.contains_key(partition) && !partition.topic.starts_with("__")
+                }
+                _ => false,
+            } && !matches!(facts.lock, LockFacts::Held(_));
+            let how = (parsed, point, may_have_gaps);
             facts
                 .partitions
-                .push(read_partition(storage, path, &entry, (parsed, point)));
+                .push(read_partition(storage, path, &entry, how));
             read.logs_done.fetch_add(1, Ordering::Relaxed);
         } else if is_dir && parsed == DirName::Invalid {
             let names = storage.list(&path.join(&entry.name));
@@ -192,11 +197,20 @@ fn read_dir(
     facts
 }
 
+/// Returns the entries of a checkpoint; none of one that a boot cannot read.
+fn checkpointed(facts: &LogDirFacts, name: &str) -> HashMap<TopicPartition, Offset> {
+    let mut checkpoints = facts.checkpoints.iter();
+    let found = checkpoints.find(|checkpoint| checkpoint.name == name);
+    let parsed =
+        found.and_then(|checkpoint| OffsetCheckpoint::parse(checkpoint.file.bytes()?).ok());
+    parsed.unwrap_or_default().entries.into_iter().collect()
+}
+
 fn read_partition(
     storage: &dyn Storage,
     log_dir: &Path,
     entry: &Listed,
-    (parsed, recovery_point): (DirName, Offset),
+    (parsed, recovery_point, may_have_gaps): (DirName, Offset, bool),
 ) -> PartitionFacts {
     let path = log_dir.join(&entry.name);
     let mut facts = PartitionFacts {
@@ -209,9 +223,15 @@ fn read_partition(
         epochs: SmallFile::Missing,
         epochs_in_log: None,
         recovery_point,
+        gaps: Vec::new(),
     };
     match storage.list(&path) {
-        Ok(listed) => facts.entries = listed.iter().map(entry_facts).collect(),
+        Ok(listed) => {
+            facts.entries = listed.iter().map(entry_facts).collect();
+            if may_have_gaps {
+                facts.gaps = offset_gaps(storage, &path, &listed);
+            }
+        }
         Err(error) => {
             facts.unreadable = Some(error.sentence());
             return facts;

@@ -11,7 +11,10 @@ use crate::disk::{
 use crate::engine::read::dir_facts::read_whole;
 use crate::format::file_name::{DELETED_SUFFIX, FileKind, PartitionFile, leading_offset};
 use crate::format::{producer_snapshot, time_index};
-use crate::log::{Feed, Finding, FindingCode, HeaderTimes, SegmentParser as _, Severity, TimeWalk};
+use crate::log::{
+    Feed, Finding, FindingCode, HeaderTimes, OffsetGap, SegmentParser as _, Severity, TimeWalk,
+    gap_suspects,
+};
 use crate::plan::retention::{
     HighWatermark, LeftoverKind, LeftoverSegment, LogFacts, LogRole, OpenTransaction, SegmentFacts,
     TimeSource,
@@ -39,6 +42,19 @@ pub(in crate::engine) struct LogContext {
     pub(in crate::engine) is_sole_in_sync: bool,
     /// Whether open transactions matter.
     pub(in crate::engine) reads_producers: bool,
+    /// Which ends of closed segments are read to see whether the next one follows.
+    pub(in crate::engine) gaps: Gaps,
+}
+
+/// Which ends of closed segments are compared with the next one's begin; a compacted log has holes by nature.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::engine) enum Gaps {
+    /// None.
+    Unread,
+    /// Of those that span too many offsets for their bytes.
+    Suspects,
+    /// All.
+    All,
 }
 
 /// Reads files of one partition dir.
@@ -50,7 +66,7 @@ pub(in crate::engine) struct LogFiles<'a> {
 
 /// A segment's files, as far as they are there.
 #[derive(Debug, Default)]
-struct Files {
+pub(super) struct Files {
     base_offset: Offset,
     log: Option<FileStat>,
     index: Option<FileStat>,
@@ -66,12 +82,7 @@ pub(in crate::engine) fn log_facts(
     context: LogContext,
 ) -> LogFacts {
     let dir = log_dir.join(dir_name);
-    let mut reader = LogRead {
-        files,
-        dir: &dir,
-        buffer: WindowBuffer::default(),
-        findings: Vec::new(),
-    };
+    let mut reader = LogRead::new(files, &dir);
     let (groups, leftovers) = group(listed);
     let first_base = groups
         .first()
@@ -81,6 +92,15 @@ pub(in crate::engine) fn log_facts(
         .unwrap_or(first_base)
         .max(first_base);
     let (segments, end) = reader.segments(&groups, context.recovered_from);
+    for gap in reader.gaps(&groups, context.gaps) {
+        let file = crate::format::file_name::segment_file_name(gap.after, FileKind::Log);
+        reader.findings.push(
+            Finding::new(FindingCode::SegmentMissing, Severity::Loss, gap.words())
+                .file(file)
+                .offset(gap.from)
+                .next("The other replicas may have them: compare their offsets before this broker leads."),
+        );
+    }
     let log_end_offset = match (end, groups.last()) {
         (Some(end), Some(active)) => Some(end.next_offset.unwrap_or(active.base_offset)),
         (None, Some(_)) => None,
@@ -123,7 +143,7 @@ pub(in crate::engine) fn log_facts(
 }
 
 /// Sorts a dir's files by the segment that they belong to.
-fn group(listed: &[Listed]) -> (Vec<Files>, Vec<LeftoverSegment>) {
+pub(super) fn group(listed: &[Listed]) -> (Vec<Files>, Vec<LeftoverSegment>) {
     let mut groups: std::collections::BTreeMap<Offset, Files> = std::collections::BTreeMap::new();
     let mut leftovers = Vec::new();
     for entry in listed {
@@ -179,7 +199,7 @@ fn leftover(entry: &Listed, parsed: PartitionFile) -> Option<LeftoverSegment> {
     })
 }
 
-struct LogRead<'a> {
+pub(super) struct LogRead<'a> {
     files: &'a LogFiles<'a>,
     dir: &'a Path,
     buffer: WindowBuffer,
@@ -197,7 +217,39 @@ enum Way {
     Headers,
 }
 
-impl LogRead<'_> {
+impl<'a> LogRead<'a> {
+    /// Returns a reader of the files of `dir`.
+    pub(super) fn new(files: &'a LogFiles<'a>, dir: &'a Path) -> Self {
+        Self {
+            files,
+            dir,
+            buffer: WindowBuffer::default(),
+            findings: Vec::new(),
+        }
+    }
+
+    /// Returns the places where a segment ends before the next one begins; one whose end cannot be read is left out.
+    pub(super) fn gaps(&mut self, groups: &[Files], which: Gaps) -> Vec<OffsetGap> {
+        let len = |group: &Files| group.log.map_or(0, |stat| stat.len);
+        let closed = groups.len().saturating_sub(1);
+        let sizes = groups.iter().map(|group| (group.base_offset, len(group)));
+        let numbers = match which {
+            Gaps::Unread => return Vec::new(),
+            Gaps::Suspects => gap_suspects(&sizes.collect::<Vec<_>>()),
+            Gaps::All => (0..closed).collect(),
+        };
+        let gap = |number: usize| {
+            let (group, next) = (groups.get(number)?, groups.get(number + 1)?);
+            let from = self.tail(group, Way::Tail)?.next_offset?;
+            (from < next.base_offset).then_some(OffsetGap {
+                after: group.base_offset,
+                from,
+                to: next.base_offset,
+            })
+        };
+        numbers.into_iter().filter_map(gap).collect()
+    }
+
     /// Returns the segments, and what the headers at the end of the last one say; `None` if they cannot be read.
     fn segments(
         &mut self,

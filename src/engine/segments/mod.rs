@@ -5,7 +5,9 @@
 
 mod index_end;
 mod log_facts;
+mod offset_gaps;
 mod read_logs;
 
 pub(in crate::engine) use index_end::last_written_time;
+pub(in crate::engine) use offset_gaps::offset_gaps;
 pub use read_logs::{AskPartition, RetentionReading, RetentionSpec, read_retention};

@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::log_facts::{LogContext, LogFiles, log_facts};
+use super::log_facts::{Gaps, LogContext, LogFiles, log_facts};
 use crate::disk::{Pace, Storage};
 use crate::engine::job::volumes::Volumes;
 use crate::engine::planning::gather::same_dirs;
@@ -197,15 +197,25 @@ fn context_of(
     role: LogRole,
 ) -> LogContext {
     let point = facts.recovery_points.get(partition).unwrap_or(Offset::ZERO);
+    let is_compacted = (spec.is_compacted)(partition);
+    let cleaner_offset = facts.cleaner_offsets.get(partition);
+    let gaps = match spec.beside {
+        _ if is_compacted || cleaner_offset.is_some() => Gaps::Unread,
+        // Looking at all logs of a living broker reads no batch of a closed segment.
+        Beside::LiveBroker { .. } if spec.selection.is_none() => Gaps::Unread,
+        _ if spec.selection.is_some() => Gaps::All,
+        _ => Gaps::Suspects,
+    };
     LogContext {
         topic_partition: partition.clone(),
         role,
         log_start_offset: facts.log_starts.get(partition),
         high_watermark: facts.high_watermarks.get(partition),
-        cleaner_offset: facts.cleaner_offsets.get(partition),
+        cleaner_offset,
         recovered_from: (facts.stop == StopState::Unclean).then_some(point),
         is_sole_in_sync: (spec.is_sole_in_sync)(partition),
-        reads_producers: (spec.is_compacted)(partition),
+        reads_producers: is_compacted,
+        gaps,
     }
 }
 

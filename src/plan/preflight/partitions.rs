@@ -144,6 +144,17 @@ pub(super) fn segments(facts: &BootFacts) -> Vec<Problem> {
                 };
                 problems.push(problem.dir(&dir.path).partition(&log.dir_name).file(file));
             }
+            for gap in &log.gaps {
+                let file = segment_file_name(gap.after, FileKind::Log);
+                problems.push(
+                    Problem::new(FindingCode::SegmentMissing, AtBoot::Nothing, gap.words())
+                        .severity(crate::log::Severity::Loss)
+                        .next("the other replicas may have them: compare their offsets before this broker leads")
+                        .dir(&dir.path)
+                        .partition(&log.dir_name)
+                        .file(file),
+                );
+            }
             if let Some(cause) = &log.unreadable {
                 let at_boot = offline(facts, &dir.path);
                 problems.push(

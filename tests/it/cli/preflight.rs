@@ -595,6 +595,33 @@ fn segments_that_are_too_long_emptied_or_without_an_index_are_told() {
 }
 
 #[test]
+fn a_segment_that_is_missing_from_the_middle_is_told_but_not_of_a_compacted_log() {
+    let tree = two_dirs();
+    for kind in ["log", "index", "timeindex"] {
+        fs::remove_file(tree.t0(1000, kind)).unwrap();
+    }
+    let finding = found(&tree, "4.4.0", "segments");
+    assert_eq!(finding["code"], "segment_missing");
+    assert_eq!(
+        (&finding["severity"], &finding["at_boot"]),
+        (&"loss".into(), &"nothing".into())
+    );
+    let text = finding["text"].as_str().unwrap();
+    assert!(
+        text.starts_with("offsets 1000 to 1999 are in no segment"),
+        "{text}"
+    );
+    tree.write("d1/cleaner-offset-checkpoint", "0\n1\nt 0 2000\n");
+    let ran = preflight(&tree, "4.4.0", &["--json"]);
+    let codes: Vec<_> = ran
+        .kind("finding")
+        .iter()
+        .map(|line| line["code"].clone())
+        .collect();
+    assert!(!codes.contains(&"segment_missing".into()), "{codes:?}");
+}
+
+#[test]
 fn a_port_that_is_taken_is_named_before_hours_of_recovery() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();

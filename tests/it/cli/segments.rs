@@ -149,3 +149,29 @@ fn a_time_index_that_is_cut_short_is_judged_as_kafka_does_and_named() {
     let stamp = krescue::terms::Timestamp(third).rfc3339();
     assert_eq!(ran.kind("segment")[0]["largest_timestamp"], stamp);
 }
+
+#[test]
+fn a_segment_that_is_missing_from_the_middle_is_told() {
+    let tree = Tree::t4();
+    for kind in ["log", "index", "timeindex"] {
+        std::fs::remove_file(tree.t0(2000, kind)).unwrap();
+    }
+    // Of one log each end is read, of all logs those that span too much.
+    for words in [&["t-0", "--json"][..], &["--json"]] {
+        let ran = segments(&tree, "t retention.ms=-1", words);
+        let finding = ran.finding("segment_missing");
+        assert_eq!(finding["severity"], "loss");
+        assert_eq!(finding["offset"], 2000);
+        assert_eq!(finding["file"], "00000000000000001000.log");
+        assert!(
+            finding["text"]
+                .as_str()
+                .unwrap()
+                .contains("offsets 2000 to 2999")
+        );
+    }
+    let compacted = segments(&tree, "t cleanup.policy=compact", &["t-0", "--json"]);
+    assert!(!compacted.codes().contains(&"segment_missing".to_owned()));
+    let whole = segments(&Tree::t4(), "t retention.ms=-1", &["t-0", "--json"]);
+    assert!(!whole.codes().contains(&"segment_missing".to_owned()));
+}
