@@ -96,6 +96,7 @@ fn host() -> HostRetention {
                 high_watermark: HighWatermark::SoleInSync(end),
                 active_since: None,
                 cleaner_offset: None,
+                cleaner_written_at: None,
                 open_transaction: None,
                 recovered_from: None,
                 leftovers: vec![],
@@ -104,12 +105,14 @@ fn host() -> HostRetention {
             config: Arc::clone(&config),
             leads: Some(true),
             placement: None,
+            gave_up: None,
         }
     };
     HostRetention {
         logs: (0..LOGS).map(log).collect(),
         broker: BrokerRules::default(),
         now: NOW,
+        is_served: false,
     }
 }
 

@@ -143,6 +143,8 @@ pub enum Action {
     SetScale(MapScale),
     /// Opens the limits that are tried.
     OpenWhatIf,
+    /// Opens every setting of the topic, with who set it.
+    OpenSettings,
     /// Opens the filter's line.
     OpenFilter,
     /// Opens the command line.

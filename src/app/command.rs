@@ -34,7 +34,7 @@ const fn help(name: &'static str, arguments: &'static str, does: &'static str) -
 }
 
 /// The commands, in the order in which they are listed.
-pub const COMMANDS: [CommandHelp; 44] = [
+pub const COMMANDS: [CommandHelp; 45] = [
     help("overview", "", "show the host at a glance"),
     help("recovery", "", "show log dirs, logs and findings"),
     help(
@@ -43,6 +43,7 @@ pub const COMMANDS: [CommandHelp; 44] = [
         "show segments and what retention does with them",
     ),
     help("what-if", "", "try other limits on the segments"),
+    help("settings", "", "every setting of the topic, and who set it"),
     help("volumes", "", "show the volumes and what fills them"),
     help(
         "free",
@@ -180,6 +181,7 @@ pub fn parse(line: &str, state: &State) -> Result<Action, String> {
         ("recovery", []) => Action::ShowPane(PaneId::Recovery),
         ("segments", []) => Action::ShowPane(PaneId::Segments),
         ("what-if", []) => Action::OpenWhatIf,
+        ("settings", []) => Action::OpenSettings,
         ("volumes", []) => Action::ShowPane(PaneId::Volumes),
         ("free", []) => free(None, None),
         ("free", [size]) => free(Some(parse_target(size)?), None),

@@ -1,10 +1,10 @@
 //! What retention says of a segment, a log and a topic, in words.
 
 use super::text;
-use crate::cluster::{CleanupPolicy, LogConfigValue};
+use crate::cluster::{CleanupPolicy, EffectiveSetting, LeveledValue, LogConfigValue};
 use crate::plan::retention::{
-    Amount, HighWatermark, LogRetention, RetainedLog, RetentionReason, RetentionVerdict,
-    SegmentRetention, TimeSource, TopicBudget, TopicRetention,
+    Amount, HighWatermark, LeftoverKind, LeftoverSegment, LogRetention, RetainedLog,
+    RetentionReason, RetentionVerdict, SegmentRetention, TimeSource, TopicBudget, TopicRetention,
 };
 use crate::terms::Timestamp;
 
@@ -33,12 +33,14 @@ pub fn reason(reason: RetentionReason) -> &'static str {
         RetentionReason::Unlimited => "no limit",
         RetentionReason::NotUploaded => "not known to be uploaded",
         RetentionReason::CleanerOff => "no cleaner runs",
+        RetentionReason::CleanerGaveUp => "a cleaner that gave up",
         RetentionReason::DirtyRatio => "dirty",
         RetentionReason::Compacted => "compacted",
         RetentionReason::CompactionLag => "min.compaction.lag.ms",
         RetentionReason::OpenTransaction => "open transaction",
         RetentionReason::Deleted => ".deleted",
-        RetentionReason::Cleaned => "of a compaction",
+        RetentionReason::Cleaned => ".cleaned",
+        RetentionReason::Swap => ".swap",
     }
 }
 
@@ -53,10 +55,15 @@ pub fn segment(log: &RetainedLog, judged: &LogRetention, index: usize, now: Time
         RetentionVerdict::Held => format!("{word} by {}", hold(log, of, index)),
         RetentionVerdict::Compact => match judged.dirty {
             Some(dirty) => format!(
-                "{word} dirty {:.2} of {:.2}{}",
+                "{word} dirty {:.2} of {:.2}{}{}",
                 dirty.ratio,
                 log.limits.min_cleanable_dirty_ratio,
-                if dirty.is_due { ", due" } else { "" }
+                if dirty.is_due { ", due" } else { "" },
+                if dirty.is_passed_over {
+                    ", passed over"
+                } else {
+                    ""
+                }
             ),
             None => word.to_owned(),
         },
@@ -109,6 +116,10 @@ fn hold(log: &RetainedLog, of: &SegmentRetention, index: usize) -> String {
             None => reason(of.reason).to_owned(),
         },
         RetentionReason::CleanerOff => "log.cleaner.enable=false".to_owned(),
+        RetentionReason::CleanerGaveUp => match &log.gave_up {
+            Some(gave_up) => format!("cleaner: gave up {}", gave_up.at),
+            None => reason(of.reason).to_owned(),
+        },
         RetentionReason::OpenTransaction => match log.facts.open_transaction {
             Some(open) => format!(
                 "open transaction of producer {} since {}",
@@ -130,10 +141,13 @@ fn keep_cause(
     match of.reason {
         RetentionReason::Active => match judged.active_rolls_at {
             Some(at) if at.0 > now.0 => {
-                format!(
-                    "active: rolls in {}",
-                    span(Some(at.0.saturating_sub(now.0)))
-                )
+                let left = |at: Timestamp| span(Some(at.0.saturating_sub(now.0).max(0)));
+                match judged.active_rolls_from.filter(|from| *from < at) {
+                    Some(from) => {
+                        format!("active: rolls in {} to {} (jitter)", left(from), left(at))
+                    }
+                    None => format!("active: rolls in {}", left(at)),
+                }
             }
             Some(_) => "active: rolls at the next append".to_owned(),
             None => "active".to_owned(),
@@ -144,6 +158,74 @@ fn keep_cause(
         RetentionReason::Unlimited => "no limit".to_owned(),
         other => reason(other).to_owned(),
     }
+}
+
+/// Returns what a file that outlived its segment is, why it is there and when it goes.
+pub fn leftover(
+    log: &RetainedLog,
+    of: &LeftoverSegment,
+    now: Timestamp,
+    is_served: bool,
+) -> String {
+    let age = now.0.saturating_sub(of.changed_at.0).max(0);
+    let since = text::duration(age.unsigned_abs() / 1000);
+    let left = log.config.file_delete_delay_ms.value.saturating_sub(age);
+    match (of.kind, is_served) {
+        (LeftoverKind::Deleted, true) if left >= 0 => format!(
+            "LEFTOVER .deleted: goes in {} (file.delete.delay.ms)",
+            text::duration(left.unsigned_abs() / 1000)
+        ),
+        (LeftoverKind::Deleted, true) => format!(
+            "LEFTOVER .deleted: overdue after {since}, its broker was stopped since; the next boot removes it"
+        ),
+        (LeftoverKind::Deleted, false) => {
+            format!(
+                "LEFTOVER .deleted {since}: its timer ended with the broker, the next boot removes it"
+            )
+        }
+        (LeftoverKind::Cleaned, true) => {
+            format!(
+                "LEFTOVER .cleaned {since}: a compaction writes it, or broke off; a boot removes it"
+            )
+        }
+        (LeftoverKind::Cleaned, false) => {
+            format!("LEFTOVER .cleaned {since}: a compaction broke off, the next boot removes it")
+        }
+        (LeftoverKind::Swap, _) => format!(
+            "LEFTOVER .swap {since}: a boot puts it in the place of the segments it was made from"
+        ),
+    }
+}
+
+/// Returns what the cleaner has before it in a compacted log, and what keeps it from it; `None` of one without `compact`.
+pub fn backlog(log: &RetainedLog, judged: &LogRetention) -> Option<String> {
+    let dirty = judged.dirty?;
+    let mut words = format!(
+        "backlog {} of {}, up to {} keys",
+        text::bytes(dirty.dirty_bytes),
+        text::bytes(log.facts.bytes()),
+        text::count(dirty.dirty_offsets),
+    );
+    if let Some(gave_up) = &log.gave_up {
+        let cause = gave_up.cause.as_deref().unwrap_or("no cause is logged");
+        words.push_str(&format!(
+            " · the cleaner gave it up {} until the broker's next start: {cause}",
+            gave_up.at
+        ));
+    } else if dirty.is_passed_over {
+        words.push_str(
+            " · passed over: others here were compacted more than an hour after this one was due; the cleaner may have given it up \
+             (log-cleaner.log: \"as uncleanable\")",
+        );
+    }
+    if dirty.is_dense {
+        words.push_str(&format!(
+            " · a segment spans more offsets than the cleaner's map holds keys ({}): one run may not get through it; raise \
+             log.cleaner.dedupe.buffer.size",
+            text::count(log.limits.cleaner_map_keys.unsigned_abs())
+        ));
+    }
+    Some(words)
 }
 
 /// Returns a cleanup policy as it is written.
@@ -197,6 +279,27 @@ pub fn budget(log: &RetainedLog) -> Option<String> {
         text::bytes(budget.peak()),
         text::bytes(budget.pending()),
     ))
+}
+
+/// Returns a setting with its value, the level and the key that set it, and what stands behind.
+pub fn setting(of: &EffectiveSetting) -> String {
+    let level = |value: &LeveledValue| {
+        if value.key == of.name {
+            value.source.to_string()
+        } else {
+            format!("{} {}", value.source, value.key)
+        }
+    };
+    let mut words = format!(
+        "{:<32} {:<20} {}",
+        of.name,
+        of.in_force.value,
+        level(&of.in_force)
+    );
+    for value in &of.behind {
+        words.push_str(&format!(" · over {} ({})", value.value, level(value)));
+    }
+    words
 }
 
 /// Returns the level that set a value.

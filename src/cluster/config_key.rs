@@ -166,6 +166,50 @@ impl ConfigKey {
         broker: &[],
         default: "false",
     };
+    /// Settings of a topic that decide nothing that krescue judges, and are shown with the others. Their defaults are those
+    /// that no release from 3.7 on has changed; where one has, it is not named.
+    pub const OTHERS: &'static [Self] = &[
+        Self {
+            topic: "compression.type",
+            broker: &[("compression.type", Same)],
+            default: "producer",
+        },
+        Self {
+            topic: "flush.messages",
+            broker: &[("log.flush.interval.messages", Same)],
+            default: "9223372036854775807",
+        },
+        Self {
+            topic: "flush.ms",
+            broker: &[("log.flush.interval.ms", Same)],
+            default: "9223372036854775807",
+        },
+        Self {
+            topic: "max.message.bytes",
+            broker: &[("message.max.bytes", Same)],
+            default: "1048588",
+        },
+        Self {
+            topic: "message.timestamp.type",
+            broker: &[("log.message.timestamp.type", Same)],
+            default: "CreateTime",
+        },
+        Self {
+            topic: "message.timestamp.before.max.ms",
+            broker: &[("log.message.timestamp.before.max.ms", Same)],
+            default: "9223372036854775807",
+        },
+        Self {
+            topic: "message.timestamp.after.max.ms",
+            broker: &[("log.message.timestamp.after.max.ms", Same)],
+            default: "",
+        },
+        Self {
+            topic: "unclean.leader.election.enable",
+            broker: &[("unclean.leader.election.enable", Same)],
+            default: "false",
+        },
+    ];
     /// All of them.
     pub const ALL: [Self; 20] = [
         Self::INDEX_INTERVAL_BYTES,

@@ -8,6 +8,7 @@
 //! [`LogConfig`] resolves a topic's settings, each with the level that set it.
 
 mod config_key;
+mod effective;
 mod fold;
 mod followed_dir;
 mod image;
@@ -16,6 +17,7 @@ mod metadata_dir;
 mod misplaced;
 
 pub use config_key::{ConfigKey, ConfigUnit};
+pub use effective::{EffectiveSetting, LeveledValue, SettingsTable};
 pub use fold::{FoldError, FoldFinding, ImageFold};
 pub use followed_dir::FollowedDir;
 pub use image::{BrokerImage, MetadataImage, PartitionImage, TopicImage};

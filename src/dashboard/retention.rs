@@ -48,6 +48,7 @@ fn facts(context: &Context, read: HostLogs) -> RetentionFacts {
         notes: notes.chain(of_logs).collect(),
         host,
         settings_source: read.settings_source,
+        settings: read.settings,
         at,
     }
 }

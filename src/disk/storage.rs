@@ -41,6 +41,8 @@ pub struct FileStat {
     pub device: u64,
     /// Modification time in ns since 1970.
     pub mtime_ns: i64,
+    /// When its inode was changed last, by a rename too, in ns since 1970.
+    pub changed_ns: i64,
     /// User id.
     pub uid: u32,
     /// Group id.
@@ -443,6 +445,10 @@ fn file_stat(metadata: &std::fs::Metadata) -> FileStat {
             .mtime()
             .saturating_mul(1_000_000_000)
             .saturating_add(metadata.mtime_nsec()),
+        changed_ns: metadata
+            .ctime()
+            .saturating_mul(1_000_000_000)
+            .saturating_add(metadata.ctime_nsec()),
         uid: metadata.uid(),
         gid: metadata.gid(),
         mode: metadata.mode() & 0o7777,

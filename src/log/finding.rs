@@ -144,6 +144,8 @@ pub enum FindingCode {
     SegmentTooLarge,
     /// A segment in the middle of a log was emptied.
     SegmentEmptied,
+    /// The log cleaner gave a log up, or died.
+    CleanerGaveUp,
     /// A segment is missing from the middle of a log.
     SegmentMissing,
     /// Something of the host that goes wrong later.

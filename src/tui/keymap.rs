@@ -120,7 +120,7 @@ pub static TABLE: [Binding; 7] = [
 ];
 
 /// Keys of the segments pane.
-pub static SEGMENTS: [Binding; 5] = [
+pub static SEGMENTS: [Binding; 6] = [
     binding(
         &[Enter],
         "Enter",
@@ -132,6 +132,12 @@ pub static SEGMENTS: [Binding; 5] = [
         "b",
         "the map by bytes",
         act(Action::SetScale(MapScale::Bytes)),
+    ),
+    binding(
+        &[Char('e')],
+        "e",
+        "every setting of the topic, and who set it",
+        act(Action::OpenSettings),
     ),
     binding(
         &[Char('t')],

@@ -103,7 +103,11 @@ pub(super) fn render(
         // The pane draws it, as what it changes is there.
         Overlay::WhatIf => return,
         Overlay::Quit => quit(state, theme),
-        Overlay::Lines { lines, scroll } => same_as_lines(lines, *scroll, theme),
+        Overlay::Lines {
+            title,
+            lines,
+            scroll,
+        } => read_lines(title, (lines, *scroll), theme),
     };
     list.render(buf, theme, screen, place);
 }
@@ -392,7 +396,7 @@ fn quit(state: &State, theme: &Theme) -> (ListBox, Place) {
     (list, Place::Middle(64))
 }
 
-fn same_as_lines(lines: &[String], scroll: usize, theme: &Theme) -> (ListBox, Place) {
+fn read_lines(title: &str, (lines, scroll): (&[String], usize), theme: &Theme) -> (ListBox, Place) {
     let entry = |line: &String| {
         let style = if line.starts_with('#') {
             theme.dim
@@ -405,7 +409,7 @@ fn same_as_lines(lines: &[String], scroll: usize, theme: &Theme) -> (ListBox, Pl
         lines: lines.iter().map(entry).collect(),
         long: Long::Wraps,
         scroll,
-        ..boxed("the same as command lines", "s save · Esc close", theme)
+        ..boxed(title, "s save · Esc close", theme)
     };
     (list, Place::Middle(140))
 }

@@ -32,8 +32,8 @@ pub use replicas::{
     ReplicaScope, ReplicaTable,
 };
 pub use segments::{
-    HostKey, HostRow, Judged, LogKey, MapCell, MapScale, RetentionFacts, SegmentsView, WhatIfEdit,
-    WhatIfField, WhatIfReach, key as log_key,
+    HostKey, HostRow, Judged, LogKey, MapCell, MapScale, RetentionFacts, SegmentKey, SegmentsView,
+    WhatIfEdit, WhatIfField, WhatIfReach, key as log_key, segment_keys,
 };
 pub use table::{Direction, Filter, LogColumn, LogTable};
 pub use view::{Detail, DetailItem, HandOverChoice, NOTICE_MS, Notice, Pending, View};

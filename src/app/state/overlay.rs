@@ -127,8 +127,10 @@ pub enum Overlay {
     WhatIf,
     /// How to end while something runs.
     Quit,
-    /// The same as command lines.
+    /// Lines to read.
     Lines {
+        /// What they are.
+        title: String,
         /// Them.
         lines: Vec<String>,
         /// The first line shown.

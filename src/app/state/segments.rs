@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use tui_input::Input;
 
+use crate::cluster::SettingsTable;
 use crate::plan::retention::{
-    HostRetention, LogRetention, RetainedLog, RetentionTotals, RetentionVerdict, TopicRetention,
-    WhatIf, WhatIfScope, parse_retention_bytes, parse_retention_ms,
+    HostRetention, LeftoverKind, LogRetention, RetainedLog, RetentionTotals, RetentionVerdict,
+    TopicRetention, WhatIf, WhatIfScope, parse_retention_bytes, parse_retention_ms,
 };
 use crate::terms::{Offset, Timestamp};
 
@@ -18,6 +19,8 @@ pub struct RetentionFacts {
     pub host: HostRetention,
     /// Where the topics' settings are from.
     pub settings_source: String,
+    /// Every setting of every topic.
+    pub settings: Arc<SettingsTable>,
     /// What was seen, a sentence each.
     pub notes: Vec<String>,
     /// When it was read.
@@ -165,6 +168,24 @@ pub struct Judged {
     pub followed: u64,
 }
 
+/// What names a row of a log, whatever its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SegmentKey {
+    /// A segment, by its base offset.
+    Segment(Offset),
+    /// A file that outlived its segment.
+    Leftover(Option<Offset>, LeftoverKind),
+}
+
+/// Returns what names each row of a log: its segments, then its leftovers.
+pub fn segment_keys(log: &RetainedLog) -> impl Iterator<Item = SegmentKey> + '_ {
+    let segments = log.facts.segments.iter();
+    let leftovers = log.facts.leftovers.iter();
+    segments
+        .map(|segment| SegmentKey::Segment(segment.base_offset))
+        .chain(leftovers.map(|of| SegmentKey::Leftover(of.base_offset, of.kind)))
+}
+
 /// How the segments are looked at.
 #[derive(Debug, Clone, Default)]
 #[expect(
@@ -178,8 +199,8 @@ pub struct SegmentsView {
     pub unfolded: Option<String>,
     /// The row of the host's list under the cursor.
     pub host_selected: Option<HostKey>,
-    /// The segment under the cursor.
-    pub selected: Option<Offset>,
+    /// The segment or leftover under the cursor.
+    pub selected: Option<SegmentKey>,
     /// What the map's columns stand for.
     pub scale: MapScale,
     /// Values that are tried.
@@ -246,19 +267,22 @@ impl SegmentsView {
         rows
     }
 
+    /// Returns the topic that is open or selected.
+    pub fn topic(&self, facts: &RetentionFacts) -> Option<String> {
+        let of_log = |log: &RetainedLog| log.facts.topic_partition.topic.clone();
+        match (self.open_log(facts), &self.host_selected) {
+            (Some((_, log)), _) => Some(of_log(log)),
+            (None, Some(HostKey::Topic(topic))) => Some(topic.clone()),
+            (None, Some(HostKey::Log(key))) => find(facts, key).map(|(_, log)| of_log(log)),
+            (None, None) => None,
+        }
+    }
+
     /// Returns what other values are tried on.
     pub fn scope(&self, facts: &RetentionFacts) -> WhatIfScope {
         let open = self.open_log(facts).map(|(_, log)| log);
         let partition = open.map(|log| &log.facts.topic_partition);
-        let topic = match (&partition, &self.host_selected) {
-            (Some(partition), _) => Some(partition.topic.clone()),
-            (None, Some(HostKey::Topic(topic))) => Some(topic.clone()),
-            (None, Some(HostKey::Log(key))) => {
-                find(facts, key).map(|(_, log)| log.facts.topic_partition.topic.clone())
-            }
-            (None, None) => None,
-        };
-        match (self.what_if.reach, partition, topic) {
+        match (self.what_if.reach, partition, self.topic(facts)) {
             (WhatIfReach::Partition, Some(partition), _) => {
                 WhatIfScope::Partition(partition.clone())
             }
@@ -292,14 +316,11 @@ impl SegmentsView {
         })
     }
 
-    /// Returns the segment under the cursor, by its number; the first where none is selected.
+    /// Returns the row of a log under the cursor, by its number; the first where none is selected.
     pub fn segment_cursor(&self, log: &RetainedLog) -> Option<usize> {
-        let segments = &log.facts.segments;
         let wanted = self.selected;
-        let at = segments
-            .iter()
-            .position(|segment| Some(segment.base_offset) == wanted);
-        at.or((!segments.is_empty()).then_some(0))
+        let at = segment_keys(log).position(|key| Some(key) == wanted);
+        at.or(segment_keys(log).next().map(|_| 0))
     }
 
     /// Returns the map of a log over `width` columns.

@@ -57,11 +57,13 @@ pub(super) fn carry_out(state: &mut State, action: Action, effects: &mut Vec<Eff
         }
         Action::OpenLines => {
             let lines = lines::lines(state);
-            state
-                .view
-                .overlays
-                .push(Overlay::Lines { lines, scroll: 0 });
+            state.view.overlays.push(Overlay::Lines {
+                title: "the same as command lines".to_owned(),
+                lines,
+                scroll: 0,
+            });
         }
+        Action::OpenSettings => segments::open_settings(state),
         Action::Refresh if state.view.pane == PaneId::Replicas => {
             effects.push(Effect::AskCluster);
         }

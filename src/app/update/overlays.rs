@@ -129,7 +129,7 @@ fn on_move(state: &mut State, action: &Action) {
             input.handle(*request);
             filter = Some(input.value().to_owned());
         }
-        (Some(Overlay::Lines { lines, scroll }), action) => {
+        (Some(Overlay::Lines { lines, scroll, .. }), action) => {
             let last = lines.len();
             shift(scroll, action, last);
         }

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use crate::app::action::Action;
 use crate::app::effect::Effect;
 use crate::app::event::Level;
+use crate::app::retention_words;
 use crate::app::state::{
     HostKey, HostRow, LogKey, Overlay, RetentionFacts, SegmentsView, State, WhatIfField, log_key,
+    segment_keys,
 };
 
 use super::tell;
@@ -70,13 +72,9 @@ pub(super) fn move_by(state: &mut State, rows: isize) {
     };
     let view = &mut state.view.segments;
     if let Some((_, log)) = view.open_log(&facts) {
-        let last = log.facts.segments.len().saturating_sub(1);
+        let last = segment_keys(log).count().saturating_sub(1);
         let at = view.segment_cursor(log).unwrap_or(0);
-        let segment = log
-            .facts
-            .segments
-            .get(at.saturating_add_signed(rows).min(last));
-        view.selected = segment.map(|segment| segment.base_offset);
+        view.selected = segment_keys(log).nth(at.saturating_add_signed(rows).min(last));
         return;
     }
     let last = view.rows().len().saturating_sub(1);
@@ -142,6 +140,24 @@ pub(super) fn back(state: &mut State) -> bool {
         return true;
     }
     false
+}
+
+/// Opens every setting of the topic that is open or selected.
+pub(super) fn open_settings(state: &mut State) {
+    let view = &state.view.segments;
+    let Some(facts) = state.shown().retention.clone() else {
+        return;
+    };
+    let Some(topic) = view.topic(&facts) else {
+        return;
+    };
+    let settings = facts.settings.of(&topic);
+    let lines = settings.iter().map(retention_words::setting).collect();
+    state.view.overlays.push(Overlay::Lines {
+        title: format!("settings of {topic}: {}", facts.settings_source),
+        lines,
+        scroll: 0,
+    });
 }
 
 /// Opens the values that are tried.

@@ -1,12 +1,13 @@
 //! `segments`: what retention does with each segment, why, and what would change that. Changes nothing.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 
 use crate::cli::args::SegmentsArgs;
 use crate::cli::look::{self, BesideBroker, Look};
 use crate::cli::report::{
-    JsonReport, Line, Report, Summary, TextReport, log_line, segment_lines, write_segments,
-    write_topics,
+    JsonReport, Line, Report, Summary, TextReport, log_line, segment_lines, setting_lines,
+    write_segments, write_topics,
 };
 use crate::cli::target::{HostLogs, read_host_logs};
 use crate::cli::{CliError, Context, Exit};
@@ -37,9 +38,20 @@ pub(in crate::cli) fn segments(
         let mut report = JsonReport::new(out);
         report.run(&run)?;
         findings(&look, &read, &mut report)?;
+        if !args.partition.is_empty() {
+            let logs = read.host.logs.iter();
+            let topics: BTreeSet<&str> = logs
+                .map(|log| log.facts.topic_partition.topic.as_str())
+                .collect();
+            for topic in topics {
+                for line in setting_lines(&read.settings, topic) {
+                    report.line(&Line::Setting(line))?;
+                }
+            }
+        }
         for (log, judged) in read.host.logs.iter().zip(&judged) {
             report.line(&Line::Retention(Box::new(log_line(log, judged))))?;
-            for line in segment_lines(log, judged) {
+            for line in segment_lines(&read.host, log, judged) {
                 report.line(&Line::Judged(line))?;
             }
         }
@@ -70,7 +82,7 @@ fn write_text(
         return Ok(());
     }
     for (log, judged) in read.host.logs.iter().zip(judged) {
-        write_segments(out, &read.host, log, judged)?;
+        write_segments(out, (&read.host, &read.settings), log, judged)?;
     }
     Ok(())
 }

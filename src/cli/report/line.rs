@@ -87,6 +87,9 @@ pub(crate) enum Line<'a> {
     LivePlan(Box<LivePlanLine<'a>>),
     /// A setting of a topic.
     Config(ConfigLine),
+    /// A setting of a topic, with the levels behind.
+    #[serde(rename = "config")]
+    Setting(super::retention::SettingLine<'a>),
     /// A log dir as its broker tells it.
     BrokerVolume(BrokerVolumeLine),
     /// The controllers' quorum.

@@ -32,7 +32,7 @@ pub(super) use mirror_line::{
     SourceLine, TranslationLine,
 };
 pub(super) use progress::ProgressReport;
-pub(super) use retention::{log_line, segment_lines, write_segments, write_topics};
+pub(super) use retention::{log_line, segment_lines, setting_lines, write_segments, write_topics};
 pub(super) use text::TextReport;
 pub(super) use volume::VolumeLine;
 

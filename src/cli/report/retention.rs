@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::line::path;
 use crate::app::retention_words as words;
 use crate::app::text;
+use crate::cluster::{ConfigSource, SettingsTable};
 use crate::plan::retention::{
     Amount, HighWatermark, HostRetention, LeftoverKind, LeftoverSegment, LogRetention, RetainedLog,
     RetentionReason, RetentionTotals, RetentionVerdict, TimeSource, TopicRetention,
@@ -37,9 +38,21 @@ pub(crate) struct RetentionLine<'a> {
     pub(crate) rolls_at: Option<i64>,
     /// RFC 3339.
     pub(crate) active_rolls_at: Option<String>,
+    /// The earliest moment, where segments draw a part of `segment.jitter.ms`.
+    pub(crate) active_rolls_from: Option<String>,
     pub(crate) dirty_ratio: Option<f64>,
     pub(crate) dirty_bytes: Option<u64>,
     pub(crate) clean_bytes: Option<u64>,
+    /// Offsets of the dirty part: as many keys at most.
+    pub(crate) dirty_offsets: Option<u64>,
+    /// Keys that a run of the cleaner takes in at most.
+    pub(crate) cleaner_map_keys: i64,
+    /// Whether a dirty segment spans more offsets than that.
+    pub(crate) dense: Option<bool>,
+    /// Whether the cleaner left it although it was due, and compacted others long after.
+    pub(crate) passed_over: Option<bool>,
+    /// Whether the running broker's cleaner gave it up: when, and why.
+    pub(crate) cleaner_gave_up: Option<String>,
     /// The first offset of the earliest open transaction, by the newest producer snapshot.
     pub(crate) open_transaction: Option<i64>,
     /// Whether this broker leads it, by the metadata.
@@ -85,6 +98,52 @@ impl From<RetentionTotals> for TotalsLine {
     }
 }
 
+/// A setting of a topic, with the levels that have a value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct SettingLine<'a> {
+    pub(crate) topic: &'a str,
+    pub(crate) key: String,
+    /// In force.
+    pub(crate) value: String,
+    /// `topic`, `dynamic broker`, `dynamic default`, `server.properties` or `default`.
+    pub(crate) source: String,
+    /// The key as it stands on that level: `log.retention.hours`.
+    pub(crate) source_key: String,
+    /// What would count without it, the nearest level first.
+    pub(crate) behind: Vec<BehindLine>,
+}
+
+/// A value that another one hides.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct BehindLine {
+    pub(crate) value: String,
+    pub(crate) source: String,
+    pub(crate) source_key: String,
+}
+
+/// Returns the lines of a topic's settings.
+pub(crate) fn setting_lines<'a>(table: &SettingsTable, topic: &'a str) -> Vec<SettingLine<'a>> {
+    let settings = table.of(topic).into_iter();
+    settings
+        .map(|of| SettingLine {
+            topic,
+            key: of.name,
+            value: of.in_force.value,
+            source: of.in_force.source.to_string(),
+            source_key: of.in_force.key,
+            behind: of
+                .behind
+                .into_iter()
+                .map(|of| BehindLine {
+                    value: of.value,
+                    source: of.source.to_string(),
+                    source_key: of.key,
+                })
+                .collect(),
+        })
+        .collect()
+}
+
 /// A segment as `segments` judges it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct JudgedLine<'a> {
@@ -116,6 +175,12 @@ pub(crate) struct JudgedLine<'a> {
     pub(crate) changes_at: Option<String>,
     /// The base offset of the older segment that holds it.
     pub(crate) held_by: Option<i64>,
+    /// Of a leftover: when it was renamed, RFC 3339.
+    pub(crate) renamed_at: Option<String>,
+    /// Of a leftover: when the running broker's timer unlinks it; `null` where the next boot does.
+    pub(crate) unlinked_at: Option<String>,
+    /// Of a leftover: why it is there, and when it goes.
+    pub(crate) text: Option<String>,
 }
 
 /// Returns the line of a log.
@@ -146,9 +211,18 @@ pub(crate) fn log_line<'a>(log: &'a RetainedLog, judged: &LogRetention) -> Reten
         },
         rolls_at: number(judged.rolls_at),
         active_rolls_at: judged.active_rolls_at.map(Timestamp::rfc3339),
+        active_rolls_from: judged.active_rolls_from.map(Timestamp::rfc3339),
         dirty_ratio: judged.dirty.map(|dirty| dirty.ratio),
         dirty_bytes: judged.dirty.map(|dirty| dirty.dirty_bytes),
         clean_bytes: judged.dirty.map(|dirty| dirty.clean_bytes),
+        dirty_offsets: judged.dirty.map(|dirty| dirty.dirty_offsets),
+        cleaner_map_keys: log.limits.cleaner_map_keys,
+        dense: judged.dirty.map(|dirty| dirty.is_dense),
+        passed_over: judged.dirty.map(|dirty| dirty.is_passed_over),
+        cleaner_gave_up: log.gave_up.as_ref().map(|gave_up| {
+            let cause = gave_up.cause.as_deref().unwrap_or("no cause is logged");
+            format!("{}: {cause}", gave_up.at)
+        }),
         open_transaction: facts.open_transaction.map(|open| open.first_offset.0),
         leads: log.leads,
         totals: judged.totals.into(),
@@ -157,10 +231,12 @@ pub(crate) fn log_line<'a>(log: &'a RetainedLog, judged: &LogRetention) -> Reten
 
 /// Returns the lines of a log's segments, then of its leftovers.
 pub(crate) fn segment_lines<'a>(
+    host: &HostRetention,
     log: &'a RetainedLog,
     judged: &'a LogRetention,
 ) -> impl Iterator<Item = JudgedLine<'a>> {
     let facts = &log.facts;
+    let (now, is_served) = (host.now, host.is_served);
     let segments = facts.segments.iter().zip(&judged.segments).enumerate();
     let segments = segments.map(move |(index, (segment, of))| JudgedLine {
         dir: path(&facts.log_dir),
@@ -185,12 +261,23 @@ pub(crate) fn segment_lines<'a>(
         over_bytes: of.over_bytes,
         changes_at: of.changes_at.map(Timestamp::rfc3339),
         held_by: of.held_by.map(|offset| offset.0),
+        renamed_at: None,
+        unlinked_at: None,
+        text: None,
     });
-    segments.chain(facts.leftovers.iter().map(move |of| leftover_line(log, of)))
+    let leftovers = facts.leftovers.iter();
+    segments.chain(leftovers.map(move |of| leftover_line(log, of, (now, is_served))))
 }
 
-fn leftover_line<'a>(log: &'a RetainedLog, of: &LeftoverSegment) -> JudgedLine<'a> {
+fn leftover_line<'a>(
+    log: &'a RetainedLog,
+    of: &LeftoverSegment,
+    (now, is_served): (Timestamp, bool),
+) -> JudgedLine<'a> {
     let facts = &log.facts;
+    let delay = log.config.file_delete_delay_ms.value;
+    let unlinked = Timestamp(of.changed_at.0.saturating_add(delay));
+    let has_timer = of.kind == LeftoverKind::Deleted && is_served && unlinked >= now;
     JudgedLine {
         dir: path(&facts.log_dir),
         dir_name: &facts.dir_name,
@@ -207,12 +294,16 @@ fn leftover_line<'a>(log: &'a RetainedLog, of: &LeftoverSegment) -> JudgedLine<'
         reason: match of.kind {
             LeftoverKind::Deleted => RetentionReason::Deleted,
             LeftoverKind::Cleaned => RetentionReason::Cleaned,
+            LeftoverKind::Swap => RetentionReason::Swap,
         },
         also: None,
         over_ms: None,
         over_bytes: None,
         changes_at: None,
         held_by: None,
+        renamed_at: Some(of.changed_at.rfc3339()),
+        unlinked_at: has_timer.then(|| unlinked.rfc3339()),
+        text: Some(words::leftover(log, of, now, is_served)),
     }
 }
 
@@ -254,7 +345,7 @@ pub(crate) fn write_topics(out: &mut dyn Write, topics: &[TopicRetention]) -> io
 /// Prints a log's segments.
 pub(crate) fn write_segments(
     out: &mut dyn Write,
-    host: &HostRetention,
+    (host, settings): (&HostRetention, &SettingsTable),
     log: &RetainedLog,
     judged: &LogRetention,
 ) -> io::Result<()> {
@@ -278,6 +369,13 @@ pub(crate) fn write_segments(
         optional(facts.high_watermark.offset()),
         optional(facts.log_end_offset),
     )?;
+    let settings = settings.of(&facts.topic_partition.topic).into_iter();
+    for setting in settings.filter(|of| of.in_force.source != ConfigSource::Default) {
+        writeln!(out, "  {}", words::setting(&setting))?;
+    }
+    if let Some(backlog) = words::backlog(log, judged) {
+        writeln!(out, "  {backlog}")?;
+    }
     writeln!(
         out,
         "  {:>16} {:>10}  {:<17} VERDICT",
@@ -294,16 +392,13 @@ pub(crate) fn write_segments(
         )?;
     }
     for of in &facts.leftovers {
-        let kind = match of.kind {
-            LeftoverKind::Deleted => ".deleted: a boot or a timer removes it",
-            LeftoverKind::Cleaned => "of a compaction: a boot completes or removes it",
-        };
         writeln!(
             out,
-            "  {:>16} {:>10}  {:<17} LEFTOVER {kind}",
+            "  {:>16} {:>10}  {:<17} {}",
             optional(of.base_offset),
             text::bytes(of.bytes),
             "",
+            words::leftover(log, of, host.now, host.is_served),
         )?;
     }
     writeln!(

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use super::{Candidate, TopicSettings};
 use crate::cluster::{
-    ConfigLevels, ConfigMoment, InvalidConfig, LogConfig, MetadataImage, misplaced_keys,
+    ConfigLevels, ConfigMoment, InvalidConfig, LogConfig, MetadataImage, SettingsTable,
+    misplaced_keys,
 };
 use crate::log::{Finding, FindingCode, Severity};
-use crate::plan::retention::BrokerRules;
+use crate::plan::retention::{BrokerRules, cleaner_map_keys};
 use crate::settings::Overrides;
 use crate::terms::{KafkaVersion, TopicPartition};
 
@@ -47,6 +48,27 @@ impl EffectiveConfig {
         }
     }
 
+    /// Returns every setting of every topic, with the levels that set it.
+    pub fn table(&self) -> SettingsTable {
+        let mut overrides: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
+        let image = self.image.as_deref();
+        for (topic, _) in image.iter().flat_map(|image| image.topics()) {
+            let own = image.iter().flat_map(|image| image.topic_configs(topic));
+            let own: BTreeMap<String, String> = own
+                .map(|(key, value)| (key.to_owned(), value.to_owned()))
+                .collect();
+            if !own.is_empty() {
+                overrides.insert(topic.to_owned(), own);
+            }
+        }
+        for (topic, named) in &self.named {
+            let named = named.iter();
+            let named = named.map(|(key, value)| (key.clone(), value.clone()));
+            overrides.entry(topic.clone()).or_default().extend(named);
+        }
+        SettingsTable::new(&self.levels(""), overrides)
+    }
+
     fn levels<'a>(&'a self, topic: &str) -> ConfigLevels<'a> {
         ConfigLevels {
             image: self.image.as_deref(),
@@ -70,7 +92,29 @@ impl EffectiveConfig {
             check_interval_ms: text("log.retention.check.interval.ms")
                 .and_then(|text| text.parse().ok())
                 .unwrap_or(defaults.check_interval_ms),
+            cleaner_map_keys: self.cleaner_map_keys(),
         }
+    }
+
+    /// Returns how many keys the map of a cleaner thread holds, by the broker's static and dynamic settings.
+    fn cleaner_map_keys(&self) -> i64 {
+        let text = |key: &str| {
+            let image = self.image.as_deref();
+            let own = image.and_then(|image| image.broker_config(self.broker_id, key));
+            let of_all = image.and_then(|image| image.broker_config(None, key));
+            let fixed = self.server_properties.get(key).map(String::as_str);
+            own.or(of_all).or(fixed).map(str::trim)
+        };
+        let whole = |key: &str, default: i64| {
+            let value = text(key).and_then(|text| text.parse().ok());
+            value.unwrap_or(default)
+        };
+        let load = text("log.cleaner.io.buffer.load.factor").and_then(|text| text.parse().ok());
+        cleaner_map_keys(
+            whole("log.cleaner.dedupe.buffer.size", 128 << 20),
+            whole("log.cleaner.threads", 1),
+            load.unwrap_or(0.9),
+        )
     }
 
     /// Says whether this broker alone is in sync with a partition, and that is enough for its high watermark to follow the

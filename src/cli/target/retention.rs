@@ -1,15 +1,20 @@
 //! The logs of a broker's dirs, with their settings, judged by a clock.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{EffectiveConfig, Presence, topic_settings};
 use crate::cli::{CliError, Context, Look};
+use crate::cluster::SettingsTable;
 use crate::disk::RealStorage;
 use crate::engine::{Beside, RetentionSpec, read_retention};
 use crate::log::{Finding, FindingCode, Severity};
-use crate::plan::retention::{HostRetention, Placement, RetainedLog, RetentionLimits};
+use crate::observe::log_file_of;
+use crate::observe::server_log::CleanerLog;
+use crate::plan::retention::{
+    CleanerGaveUp, HostRetention, Placement, RetainedLog, RetentionLimits,
+};
 use crate::terms::{Timestamp, TopicPartition};
 
 /// Says that verdicts are given without the topics' overrides.
@@ -17,8 +22,25 @@ fn unknown_overrides() -> Finding {
     let text = "no metadata log of KRaft that can be read lies here (a broker of ZooKeeper's has none): overrides of topics are \
                 not known, and every verdict is by the broker's own limits";
     Finding::new(FindingCode::TopicConfigUnknown, Severity::Warning, text).next(
-        "Save what kafka-topics.sh --describe or kafka-configs.sh --describe prints, and name it: --topic-config FILE.",
+        "Save what kafka-topics.sh --describe or kafka-configs.sh --describe prints, and name it: --topic-config FILE; with a broker \
+         up, --bootstrap HOST:PORT reads them live."
     )
+}
+
+/// Returns what the log of a running broker says of its cleaner; what it gave up is its again once it starts anew.
+fn cleaner_log(look: &Look) -> CleanerLog {
+    let own = |pid| log_file_of(Path::new("/proc"), pid).ok().flatten();
+    let log = look.presence.pid().and_then(own);
+    log.map_or_else(CleanerLog::default, |log| CleanerLog::read(&log))
+}
+
+fn dead_cleaner(cause: &str) -> Finding {
+    let text = format!(
+        "a thread of the log cleaner has died, and nobody starts it again: nothing of its logs is compacted, nor trimmed \
+         under compact,delete ({cause})"
+    );
+    Finding::new(FindingCode::CleanerGaveUp, Severity::Warning, text)
+        .next("Mend what it names, then restart the broker.")
 }
 
 /// What was read for retention.
@@ -32,6 +54,8 @@ pub struct HostLogs {
     pub newest_write: Option<Timestamp>,
     /// Where the topics' settings are from.
     pub settings_source: String,
+    /// Every setting of every topic.
+    pub settings: Arc<SettingsTable>,
 }
 
 /// Reads the logs of a broker for retention. The metadata log is read beside a living broker too: it is small, and without
@@ -82,6 +106,7 @@ pub fn read_host_logs(
             .map(|threads| threads.value),
     };
     let reading = read_retention(&RealStorage, &spec, is_wanted)?;
+    let cleaner = cleaner_log(look);
     let broker = config.broker_rules();
     let mut by_topic: BTreeMap<String, Arc<crate::cluster::LogConfig>> = BTreeMap::new();
     let logs: Vec<RetainedLog> =
@@ -97,9 +122,20 @@ pub fn read_host_logs(
                     .image
                     .as_ref()
                     .and_then(|image| image.partition(&facts.topic_partition));
+                let mut given_up = cleaner.given_up.iter();
+                let gave_up = given_up
+                    .find(|of| of.partition == facts.topic_partition)
+                    .map(|of| CleanerGaveUp {
+                        at: of.at.clone(),
+                        cause: of.cause.clone(),
+                    });
                 RetainedLog {
                     config: Arc::clone(of_topic),
-                    limits: RetentionLimits::of(topic, of_topic, broker),
+                    limits: RetentionLimits {
+                        cleaner_gave_up: gave_up.is_some(),
+                        ..RetentionLimits::of(topic, of_topic, broker)
+                    },
+                    gave_up,
                     leads: in_image
                         .zip(broker_id)
                         .map(|(partition, id)| partition.leader == Some(id)),
@@ -124,6 +160,7 @@ pub fn read_host_logs(
         .chain(config.findings(by_topic.keys().map(String::as_str)))
         .map(|finding| (None, finding))
         .collect();
+    findings.extend(cleaner.died.map(|cause| (None, dead_cleaner(&cause))));
     findings.extend(
         reading
             .findings
@@ -135,9 +172,11 @@ pub fn read_host_logs(
             logs,
             broker,
             now: context.now,
+            is_served: look.presence != Presence::Down,
         },
         findings,
         newest_write: reading.newest_write,
         settings_source: topics.source,
+        settings: Arc::new(config.table()),
     })
 }

@@ -123,6 +123,7 @@ mod tests {
             inode: 1,
             device: 1,
             mtime_ns: 0,
+            changed_ns: 0,
             uid,
             gid,
             mode,

@@ -36,6 +36,8 @@ pub(in crate::engine) struct LogContext {
     pub(in crate::engine) high_watermark: Option<Offset>,
     /// The checkpointed first dirty offset.
     pub(in crate::engine) cleaner_offset: Option<Offset>,
+    /// When that checkpoint was written.
+    pub(in crate::engine) cleaner_written_at: Option<Timestamp>,
     /// From where on a boot reads the log again; `None` of a dir that was stopped cleanly.
     pub(in crate::engine) recovered_from: Option<Offset>,
     /// Whether this broker alone is in sync, and that is enough.
@@ -135,6 +137,7 @@ pub(in crate::engine) fn log_facts(
         high_watermark,
         active_since,
         cleaner_offset: context.cleaner_offset,
+        cleaner_written_at: context.cleaner_written_at,
         open_transaction,
         recovered_from: context.recovered_from,
         leftovers,
@@ -184,11 +187,11 @@ fn leftover(entry: &Listed, parsed: PartitionFile) -> Option<LeftoverSegment> {
         PartitionFile::Cleaned {
             offset,
             kind: Some(FileKind::Log),
-        }
-        | PartitionFile::Swap {
+        } => (Some(offset), LeftoverKind::Cleaned),
+        PartitionFile::Swap {
             offset,
             kind: Some(FileKind::Log),
-        } => (Some(offset), LeftoverKind::Cleaned),
+        } => (Some(offset), LeftoverKind::Swap),
         _ => return None,
     };
     Some(LeftoverSegment {
@@ -196,6 +199,7 @@ fn leftover(entry: &Listed, parsed: PartitionFile) -> Option<LeftoverSegment> {
         kind,
         bytes: entry.stat.len,
         allocated: entry.stat.allocated,
+        changed_at: Timestamp(entry.stat.changed_ns.div_euclid(1_000_000)),
     })
 }
 

@@ -12,7 +12,7 @@ use crate::engine::job::volumes::Volumes;
 use crate::engine::planning::gather::same_dirs;
 use crate::engine::read::dir_facts::DirFacts;
 use crate::engine::{Beside, EngineError};
-use crate::format::file_name::DirName;
+use crate::format::file_name::{CLEANER_CHECKPOINT, DirName};
 use crate::log::{Finding, FindingCode, Severity};
 use crate::plan::StopState;
 use crate::plan::retention::{LogFacts, LogRole};
@@ -197,6 +197,8 @@ fn context_of(
     role: LogRole,
 ) -> LogContext {
     let point = facts.recovery_points.get(partition).unwrap_or(Offset::ZERO);
+    let mut stamps = facts.stamps.iter();
+    let cleaner_stamp = stamps.find(|stamp| stamp.name == CLEANER_CHECKPOINT);
     let is_compacted = (spec.is_compacted)(partition);
     let cleaner_offset = facts.cleaner_offsets.get(partition);
     let gaps = match spec.beside {
@@ -212,6 +214,7 @@ fn context_of(
         log_start_offset: facts.log_starts.get(partition),
         high_watermark: facts.high_watermarks.get(partition),
         cleaner_offset,
+        cleaner_written_at: cleaner_stamp.map(|stamp| of_ns(stamp.mtime_ns)),
         recovered_from: (facts.stop == StopState::Unclean).then_some(point),
         is_sole_in_sync: (spec.is_sole_in_sync)(partition),
         reads_producers: is_compacted,

@@ -1,6 +1,7 @@
 //! A broker's log as it is written: lines of any layout, what they say of a boot, and the boot that they add up to.
 
 mod boot;
+mod cleaner;
 mod dir_failure;
 mod event;
 mod line;
@@ -12,6 +13,7 @@ mod tail;
 mod wait;
 
 pub use boot::{Boot, BootDir, BootEnd, BootLog, BootPhase, BootTrouble, Boots, DoneLog};
+pub use cleaner::{CleanerLog, GivenUp};
 pub use dir_failure::{DirFailure, dir_failures};
 pub use event::BootEvent;
 pub use line::{Level, LineTime, LogLine};

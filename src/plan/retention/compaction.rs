@@ -22,7 +22,17 @@ pub struct DirtyPart {
     pub ratio: f64,
     /// Whether it exceeds `min.cleanable.dirty.ratio`, so that the cleaner takes the log when its turn comes.
     pub is_due: bool,
+    /// Offsets of the dirty segments: as many keys at most.
+    pub dirty_offsets: u64,
+    /// Whether one of them spans more offsets than the cleaner's map holds keys: a run may end inside it.
+    pub is_dense: bool,
+    /// Whether the cleaner wrote its checkpoint long after this log was due, and left it where it was: as it does with one
+    /// that it has given up.
+    pub is_passed_over: bool,
 }
+
+/// How long a log may be due while others are compacted before it counts as passed over, in ms.
+const PASSED_OVER_MS: i64 = 3_600_000;
 
 /// What compaction knows of a log.
 #[derive(Debug, Clone, Copy)]
@@ -65,15 +75,45 @@ impl CompactionFacts<'_> {
         let dirty_bytes = sum(&|base| base >= from && base < limit_base);
         let ratio = ratio(dirty_bytes, clean_bytes.saturating_add(dirty_bytes));
         let overdue = dirty_bytes > 0 && self.is_overdue(first_dirty, limit_base);
+        let is_due = ratio > self.limits.min_cleanable_dirty_ratio || overdue;
+        let spans = self.spans(from, limit_base);
+        let map = u64::try_from(self.limits.cleaner_map_keys).unwrap_or(0);
         Some(DirtyPart {
+            dirty_offsets: spans.iter().sum(),
+            is_dense: map > 0 && spans.iter().any(|span| *span > map),
+            is_passed_over: is_due && self.is_passed_over(from, limit_base),
             clean_bytes,
             dirty_bytes,
             first_dirty,
             first_uncleanable: limit_base,
             limited_by,
             ratio,
-            is_due: ratio > self.limits.min_cleanable_dirty_ratio || overdue,
+            is_due,
         })
+    }
+
+    /// Returns how many offsets each dirty segment spans.
+    fn spans(&self, from: Offset, limit: Offset) -> Vec<u64> {
+        let segments = self.log.segments.iter().enumerate();
+        segments
+            .filter(|(_, segment)| segment.base_offset >= from && segment.base_offset < limit)
+            .filter_map(|(index, segment)| {
+                let next = self.log.next_offset(index)?;
+                u64::try_from(next.0.saturating_sub(segment.base_offset.0)).ok()
+            })
+            .collect()
+    }
+
+    /// Says whether the cleaner has compacted others of the dir since the youngest dirty record, and long after it.
+    fn is_passed_over(&self, from: Offset, limit: Offset) -> bool {
+        let segments = self.log.segments.iter();
+        let dirty =
+            segments.filter(|segment| segment.base_offset >= from && segment.base_offset < limit);
+        let youngest = dirty.map(|segment| segment.largest_timestamp).max();
+        // The last dirty segment was closed when the active one began.
+        let due = youngest.max(self.log.active_since);
+        due.zip(self.log.cleaner_written_at)
+            .is_some_and(|(due, written)| written.0.saturating_sub(due.0) > PASSED_OVER_MS)
     }
 
     /// Returns the first offset that may not be compacted, and what decides it.

@@ -80,8 +80,10 @@ pub struct OpenTransaction {
 pub enum LeftoverKind {
     /// `.log.deleted`: unlinked when `file.delete.delay.ms` is over, or by the next boot.
     Deleted,
-    /// `.log.cleaned` or `.log.swap` of a compaction.
+    /// `.log.cleaned` of a compaction or a split that was broken off, or that runs.
     Cleaned,
+    /// `.log.swap`: what a compaction or a split made; a boot puts it in the place of what it was made from.
+    Swap,
 }
 
 /// The `.log` of a segment that is no longer one.
@@ -95,6 +97,8 @@ pub struct LeftoverSegment {
     pub bytes: u64,
     /// Bytes that it takes on the volume.
     pub allocated: u64,
+    /// When it was renamed, by the change time of its inode.
+    pub changed_at: Timestamp,
 }
 
 /// One log.
@@ -120,6 +124,8 @@ pub struct LogFacts {
     pub active_since: Option<Timestamp>,
     /// The first offset that the cleaner has not compacted; `None` where its checkpoint has no entry.
     pub cleaner_offset: Option<Offset>,
+    /// When the cleaner last wrote its checkpoint, for whichever log of the dir; `None` where there is none.
+    pub cleaner_written_at: Option<Timestamp>,
     /// The earliest open transaction, by the newest producer snapshot.
     pub open_transaction: Option<OpenTransaction>,
     /// Whether a boot reads segments of this log again from this offset on, since its dir was not stopped cleanly.

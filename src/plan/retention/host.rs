@@ -25,6 +25,17 @@ pub struct RetainedLog {
     pub leads: Option<bool>,
     /// How its topic lies in the cluster; `None` if nobody says.
     pub placement: Option<Placement>,
+    /// Whether the running broker's cleaner has given it up, and why.
+    pub gave_up: Option<CleanerGaveUp>,
+}
+
+/// When and why the cleaner gave a log up, as the broker's log has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CleanerGaveUp {
+    /// When, by the broker's own clock.
+    pub at: String,
+    /// The exception, where the log names it.
+    pub cause: Option<String>,
 }
 
 /// How a topic lies in the cluster.
@@ -83,6 +94,8 @@ pub struct HostRetention {
     pub broker: BrokerRules,
     /// The clock that verdicts are given by.
     pub now: Timestamp,
+    /// Whether a broker runs, whose timers remove what is `.deleted`; without one the next boot does.
+    pub is_served: bool,
 }
 
 /// A topic's logs on this host.

@@ -76,14 +76,18 @@ impl Judge<'_> {
             }
             segments.push(judged);
         }
+        let rolls = |earlier: i64| {
+            let at = |since: Timestamp| since.0.saturating_add(limits.segment_ms);
+            let since = log.active_since;
+            since.map(|since| Timestamp(at(since).saturating_sub(earlier)))
+        };
         let all_go = count > 0 && count == log.segments.len();
         LogRetention {
             segments,
             log_start_offset: self.passes.log_start_after(count),
             rolls_at: if all_go { log.log_end_offset } else { None },
-            active_rolls_at: log
-                .active_since
-                .map(|since| Timestamp(since.0.saturating_add(limits.segment_ms))),
+            active_rolls_at: rolls(0),
+            active_rolls_from: rolls(limits.most_jitter_ms()),
             dirty: self.dirty,
             totals,
         }
@@ -128,7 +132,12 @@ impl Judge<'_> {
         }
         let limits = self.passes.limits;
         if !limits.is_visited() {
-            return (Held, RetentionReason::CleanerOff, None);
+            let reason = if limits.cleaner_enabled {
+                RetentionReason::CleanerGaveUp
+            } else {
+                RetentionReason::CleanerOff
+            };
+            return (Held, reason, None);
         }
         let wanted = self.wanted(index, over_bytes);
         let future = self.is_future(index);
@@ -293,6 +302,7 @@ mod tests {
             high_watermark: HighWatermark::SoleInSync(end),
             active_since: None,
             cleaner_offset: None,
+            cleaner_written_at: None,
             open_transaction: None,
             recovered_from: None,
             leftovers: vec![],
@@ -307,6 +317,8 @@ mod tests {
             policy: CleanupPolicy::Delete,
             tiered: false,
             cleaner_enabled: true,
+            cleaner_gave_up: false,
+            cleaner_map_keys: 1500,
             segment_ms: 7 * DAY,
             segment_jitter_ms: 0,
             min_compaction_lag_ms: 0,
@@ -403,6 +415,120 @@ mod tests {
         compact.cleaner_enabled = false;
         let judged = plan_retention(&log, &compact, Timestamp(NOW));
         assert_eq!(words(&judged)[0], "held cleaner_off");
+    }
+
+    #[test]
+    fn the_cleaner_s_backlog_its_map_and_what_it_passes_over_are_told() {
+        let mut log = log(&[(100, 3 * DAY), (100, 3 * DAY), (100, DAY), (100, DAY)]);
+        log.segments[2].base_offset = Offset(2600);
+        let mut compact = limits(DAY, -1);
+        compact.policy = CleanupPolicy::Compact;
+        let dirty = |log: &LogFacts| plan_retention(log, &compact, Timestamp(NOW)).dirty.unwrap();
+        let found = dirty(&log);
+        // 1,000 and 1,600 and 400 offsets; the map holds 1,500 keys.
+        assert_eq!((found.dirty_bytes, found.dirty_offsets), (300, 3000));
+        assert!(found.is_dense && found.is_due && !found.is_passed_over);
+        log.cleaner_offset = Some(Offset(2600));
+        assert!(!dirty(&log).is_dense);
+        log.cleaner_offset = None;
+        for (written, passed_over) in [
+            (NOW - DAY + 3_600_000, false),
+            (NOW - DAY + 3_600_001, true),
+        ] {
+            log.cleaner_written_at = Some(Timestamp(written));
+            assert_eq!(dirty(&log).is_passed_over, passed_over);
+        }
+        // It was due only when the next segment began.
+        log.active_since = Some(Timestamp(NOW - DAY + 60_000));
+        assert!(!dirty(&log).is_passed_over);
+    }
+
+    #[test]
+    fn what_the_cleaner_gave_up_is_neither_compacted_nor_trimmed() {
+        let log = log(&[(100, 3 * DAY); 3]);
+        for policy in [CleanupPolicy::Compact, CleanupPolicy::CompactDelete] {
+            let mut limits = limits(DAY, -1);
+            (limits.policy, limits.cleaner_gave_up) = (policy, true);
+            let judged = plan_retention(&log, &limits, Timestamp(NOW));
+            assert_eq!(words(&judged), ["held cleaner_gave_up"; 3]);
+        }
+    }
+
+    #[test]
+    fn jitter_lets_a_segment_roll_earlier_but_never_before_it_begins() {
+        let mut log = log(&[(100, DAY)]);
+        log.active_since = Some(Timestamp(NOW));
+        let mut limits = limits(-1, -1);
+        for (jitter, earlier) in [(0, 0), (DAY, DAY), (99 * DAY, 7 * DAY)] {
+            limits.segment_jitter_ms = jitter;
+            let judged = plan_retention(&log, &limits, Timestamp(NOW));
+            let at = NOW + 7 * DAY;
+            assert_eq!(judged.active_rolls_at, Some(Timestamp(at)));
+            assert_eq!(judged.active_rolls_from, Some(Timestamp(at - earlier)));
+        }
+    }
+
+    #[test]
+    fn of_a_tiered_topic_nothing_goes_that_may_not_be_uploaded_but_for_what_lies_before_the_log_start()
+     {
+        let mut log = log(&[(100, 3 * DAY), (100, 3 * DAY), (100, 3 * DAY), (100, 0)]);
+        let mut tiered = limits(DAY, -1);
+        tiered.tiered = true;
+        let judge = |log: &LogFacts, limits: &RetentionLimits| {
+            words(&plan_retention(log, limits, Timestamp(NOW)))
+        };
+        let held = "held not_uploaded";
+        assert_eq!(judge(&log, &tiered), [held, held, held, "keep active"]);
+        log.log_start_offset = Offset(2000);
+        let starts = "delete log_start";
+        assert_eq!(judge(&log, &tiered), [starts, starts, held, "keep active"]);
+        // An empty policy deletes nothing, unless the topic is tiered: then the local limits still count.
+        tiered.policy = CleanupPolicy::Nothing;
+        assert_eq!(judge(&log, &tiered)[2], held);
+        tiered.tiered = false;
+        assert_eq!(judge(&log, &tiered)[2], "keep policy");
+    }
+
+    #[test]
+    fn records_wait_for_the_least_lag_and_are_compacted_after_the_most() {
+        let log = log(&[(900, 3 * DAY), (900, 2 * DAY), (100, DAY / 2), (100, 0)]);
+        let mut compact = limits(-1, -1);
+        compact.policy = CleanupPolicy::Compact;
+        let dirty =
+            |limits: &RetentionLimits| plan_retention(&log, limits, Timestamp(NOW)).dirty.unwrap();
+        // Strictly younger than the lag: one that is as old as it may be compacted.
+        for (lag, until) in [
+            (0, 3000),
+            (DAY / 2, 3000),
+            (DAY / 2 + 1, 2000),
+            (4 * DAY, 0),
+        ] {
+            compact.min_compaction_lag_ms = lag;
+            let found = dirty(&compact);
+            assert_eq!(found.first_uncleanable, Offset(until), "{lag}");
+            let verdicts = words(&plan_retention(&log, &compact, Timestamp(NOW)));
+            let held = verdicts.iter().filter(|it| *it == "keep compaction_lag");
+            assert_eq!(
+                held.count(),
+                usize::try_from((3000 - until) / 1000).unwrap()
+            );
+        }
+        compact.min_compaction_lag_ms = 0;
+        let mut log = log.clone();
+        log.cleaner_offset = Some(Offset(2000));
+        let due = |log: &LogFacts, most: i64| {
+            let mut limits = compact;
+            limits.max_compaction_lag_ms = most;
+            plan_retention(log, &limits, Timestamp(NOW))
+                .dirty
+                .unwrap()
+                .is_due
+        };
+        // 100 dirty bytes of 1,900 are too few, until they wait for too long.
+        assert!(!due(&log, i64::MAX) && !due(&log, DAY / 2));
+        assert!(due(&log, DAY / 2 - 1));
+        log.cleaner_offset = Some(Offset(3000));
+        assert!(!due(&log, 1), "nothing is dirty");
     }
 
     #[test]

@@ -24,9 +24,9 @@ pub use facts::{
     HighWatermark, LeftoverKind, LeftoverSegment, LogFacts, LogRole, OpenTransaction, SegmentFacts,
     TimeSource,
 };
-pub use host::{HostRetention, Placement, RetainedLog, TopicRetention, WhatIfScope};
+pub use host::{CleanerGaveUp, HostRetention, Placement, RetainedLog, TopicRetention, WhatIfScope};
 pub use judge::plan_retention;
-pub use limits::{BrokerRules, RetentionLimits, is_internal};
+pub use limits::{BrokerRules, RetentionLimits, cleaner_map_keys, is_internal};
 pub use totals::{Amount, RetentionTotals};
 pub use verdict::{LogRetention, RetentionReason, RetentionVerdict, SegmentRetention};
 pub use what_if::{WhatIf, parse_retention_bytes, parse_retention_ms};

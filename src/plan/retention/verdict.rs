@@ -48,6 +48,8 @@ pub enum RetentionReason {
     NotUploaded,
     /// Its policy has `compact`, and the broker has no cleaner.
     CleanerOff,
+    /// Its policy has `compact`, and the cleaner gave it up after an error, until the broker's next start.
+    CleanerGaveUp,
     /// It is dirty: not compacted since it was written.
     DirtyRatio,
     /// It is compacted already.
@@ -58,8 +60,10 @@ pub enum RetentionReason {
     OpenTransaction,
     /// Its file is `.deleted`.
     Deleted,
-    /// Its file is a compaction's.
+    /// Its file is that of a compaction that was broken off.
     Cleaned,
+    /// Its file takes the place of others at the next boot.
+    Swap,
 }
 
 impl RetentionVerdict {
@@ -90,12 +94,14 @@ impl RetentionReason {
             Self::Unlimited => "unlimited",
             Self::NotUploaded => "not_uploaded",
             Self::CleanerOff => "cleaner_off",
+            Self::CleanerGaveUp => "cleaner_gave_up",
             Self::DirtyRatio => "dirty_ratio",
             Self::Compacted => "compacted",
             Self::CompactionLag => "compaction_lag",
             Self::OpenTransaction => "open_transaction",
             Self::Deleted => "deleted",
             Self::Cleaned => "cleaned",
+            Self::Swap => "swap",
         }
     }
 }
@@ -129,8 +135,10 @@ pub struct LogRetention {
     pub log_start_offset: Offset,
     /// Where an empty segment is made, since all go.
     pub rolls_at: Option<Offset>,
-    /// When an append would open a new segment, by the clock of its records; `None` if nothing says.
+    /// When an append opens a new segment at the latest, by the clock of its records; `None` if nothing says.
     pub active_rolls_at: Option<Timestamp>,
+    /// When it may do so at the earliest: each segment draws a part of `segment.jitter.ms` by which its time is shorter.
+    pub active_rolls_from: Option<Timestamp>,
     /// How far it is compacted; `None` if its policy does not compact.
     pub dirty: Option<DirtyPart>,
     /// Sums.

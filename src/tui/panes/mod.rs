@@ -8,6 +8,7 @@ mod mirror_rows;
 mod overview;
 mod recovery;
 mod replicas;
+mod segment_rows;
 mod segments;
 mod volume_rows;
 mod volumes;

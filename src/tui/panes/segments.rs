@@ -17,17 +17,17 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 use crate::app::retention_words as words;
-use crate::app::state::{
-    HostRow, MapCell, MapScale, Overlay, RetentionFacts, SegmentsView, WhatIfField,
-};
+use crate::app::state::{MapCell, MapScale, Overlay, RetentionFacts, SegmentsView, WhatIfField};
 use crate::app::{Action, State, text};
-use crate::plan::retention::{Amount, LogRetention, RetainedLog, RetentionVerdict};
+use crate::plan::retention::{LogRetention, RetainedLog, RetentionVerdict};
 use crate::terms::Timestamp;
 use crate::tui::canvas::{Pen, cut, put, put_right, width};
 use crate::tui::keymap::{self, Binding};
 use crate::tui::pane::Pane;
 use crate::tui::theme::Theme;
-use crate::tui::widgets::{Align, Cell, Column, Cursor, Mark, SortableTable, TableRow};
+use crate::tui::widgets::{Align, Column, Cursor, Mark, SortableTable, TableRow};
+
+use super::segment_rows::{host_cells, leftover_cells, segment_cells};
 
 /// Columns from which on the offsets of a segment are shown.
 const ROOM_FOR_OFFSETS: u16 = 100;
@@ -133,9 +133,12 @@ impl SegmentsPane {
                 area: table,
             },
             &columns,
-            (of.segments.len(), cursor),
+            (of.segments.len() + of.leftovers.len(), cursor),
             |index| TableRow {
-                cells: segment_cells(facts, (log, judged), index, (theme, wide)),
+                cells: match index.checked_sub(of.segments.len()) {
+                    Some(number) => leftover_cells(facts, log, number, (theme, wide)),
+                    None => segment_cells(facts, (log, judged), index, (theme, wide)),
+                },
                 cursor: here(cursor == Some(index)),
                 mark: Mark::None,
             },
@@ -156,7 +159,12 @@ impl SegmentsPane {
             text::plural(judged.logs.len() as u64, "log", "logs"),
             text::bytes(judged.followed),
         );
-        let source = format!("settings of {}", facts.settings_source);
+        let dirty = judged.logs.iter().filter_map(|log| log.dirty);
+        let backlog = match dirty.map(|dirty| dirty.dirty_bytes).sum::<u64>() {
+            0 => String::new(),
+            bytes => format!("compaction backlog {} · ", text::bytes(bytes)),
+        };
+        let source = format!("{backlog}settings of {}", facts.settings_source);
         head(pen, &title, &source, &age(state, facts));
         let line = what_if_line(state, pen);
         let area = Rect {
@@ -256,7 +264,7 @@ fn verdict_symbol(verdict: RetentionVerdict) -> &'static str {
     }
 }
 
-fn verdict_style(verdict: RetentionVerdict, theme: &Theme) -> Style {
+pub(super) fn verdict_style(verdict: RetentionVerdict, theme: &Theme) -> Style {
     match verdict {
         RetentionVerdict::Delete => theme.danger,
         RetentionVerdict::Held => theme.warn,
@@ -282,22 +290,21 @@ fn legend(
         }
     };
     let totals = judged.totals;
-    let words = format!(
+    let line = format!(
         "{scale} · █ {} delete · ▓ {} next 24 h · ▒ {} held · ░ {} keep",
         totals.delete.segments,
         totals.next_day.segments,
         totals.held.segments,
         totals.keep.segments
     );
-    let words = match judged.dirty {
-        Some(dirty) => format!(
-            "{words} · = {} compact ({:.2} dirty)",
-            totals.compact.segments, dirty.ratio
-        ),
-        None => words,
+    let line = match words::backlog(log, judged) {
+        // What stands still is worth more than how much there is of each.
+        Some(backlog) if log.gave_up.is_some() => format!("{backlog} · {line}"),
+        Some(backlog) => format!("{line} · = {} compact, {backlog}", totals.compact.segments),
+        None => line,
     };
     let room = pen.area.width.saturating_sub(2);
-    pen.put((1, 3), &cut(&words, room), pen.theme.dim);
+    pen.put((1, 3), &cut(&line, room), pen.theme.dim);
 }
 
 /// Draws the values that are tried, if there are any; returns how many lines they take.
@@ -345,119 +352,11 @@ fn what_if_line(state: &State, pen: &mut Pen<'_>) -> u16 {
     let keys = if is_open {
         "  Tab ↑ ↓ Enter Esc"
     } else {
-        "  w changes it, x applies it live"
+        "  w changes it, x applies it"
     };
     let room = pen.area.width.saturating_sub(x + 1);
     x = pen.put((x, y), &cut(&words, room), theme.title);
     let room = pen.area.width.saturating_sub(x + 1);
     pen.put((x, y), &cut(keys, room), theme.key);
     1
-}
-
-fn segment_cells(
-    facts: &RetentionFacts,
-    (log, judged): (&RetainedLog, &LogRetention),
-    index: usize,
-    (theme, wide): (&Theme, bool),
-) -> Vec<Cell> {
-    let plain = |text: String| Cell {
-        text,
-        style: theme.text,
-    };
-    let Some(segment) = log.facts.segments.get(index) else {
-        return Vec::new();
-    };
-    let now = facts.host.now;
-    let mut cells = vec![
-        plain(text::offset(segment.base_offset)),
-        plain(text::bytes(segment.bytes)),
-    ];
-    if wide {
-        let next = log.facts.next_offset(index);
-        let span = next.and_then(|next| u64::try_from(next.0 - segment.base_offset.0).ok());
-        cells.push(plain(
-            span.map_or_else(|| text::UNKNOWN.to_owned(), text::count),
-        ));
-    }
-    cells.push(plain(words::largest(segment)));
-    if wide {
-        let age = now.0.saturating_sub(segment.largest_timestamp.0);
-        let age = u64::try_from(age / 1000);
-        cells.push(plain(age.map_or_else(|_| "-".to_owned(), text::duration)));
-    }
-    let verdict = judged.segments.get(index).map(|of| of.verdict);
-    cells.push(Cell {
-        text: words::segment(log, judged, index, now),
-        style: verdict.map_or(theme.text, |verdict| verdict_style(verdict, theme)),
-    });
-    cells
-}
-
-fn host_cells(
-    facts: &RetentionFacts,
-    view: &SegmentsView,
-    row: &HostRow,
-    (theme, is_wide): (&Theme, bool),
-) -> Vec<Cell> {
-    let cell = |text: String, style| Cell { text, style };
-    let (name, logs, totals, why) = match row {
-        HostRow::Topic(number) => {
-            let Some(topic) = view.judged().topics.get(*number) else {
-                return Vec::new();
-            };
-            (
-                topic.topic.clone(),
-                topic.logs.len().to_string(),
-                topic.totals,
-                words::why(topic),
-            )
-        }
-        HostRow::Log(number) => {
-            let logs = facts.host.logs.get(*number);
-            let (Some(log), Some(judged)) = (logs, view.judged().logs.get(*number)) else {
-                return Vec::new();
-            };
-            let role = match log.leads {
-                Some(true) => "leader",
-                Some(false) => "follower",
-                None => "",
-            };
-            (
-                format!("  {}", log.facts.dir_name),
-                String::new(),
-                judged.totals,
-                format!("{role} on {}", log.facts.log_dir.display()),
-            )
-        }
-    };
-    let goes = if totals.delete.segments > 0 {
-        theme.danger
-    } else {
-        theme.dim
-    };
-    let held = if totals.held.segments > 0 {
-        theme.warn
-    } else {
-        theme.dim
-    };
-    let mut cells = vec![cell(name, theme.text)];
-    if is_wide {
-        cells.push(cell(logs, theme.text));
-    }
-    cells.push(cell(text::bytes(totals.all.bytes), theme.text));
-    cells.push(cell(amount(totals.delete), goes));
-    if is_wide {
-        cells.push(cell(amount(totals.next_day), theme.text));
-    }
-    cells.push(cell(amount(totals.held), held));
-    cells.push(cell(why, theme.text));
-    cells
-}
-
-fn amount(amount: Amount) -> String {
-    if amount.segments == 0 {
-        "-".to_owned()
-    } else {
-        text::bytes(amount.bytes)
-    }
 }

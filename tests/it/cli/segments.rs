@@ -136,6 +136,13 @@ fn files_of_segments_that_are_gone_are_leftovers() {
         (&line["base_offset"], &line["bytes"]),
         (&json!(0), &json!(5000))
     );
+    assert!(line["unlinked_at"].is_null(), "nobody's timer runs");
+    let text = line["text"].as_str().unwrap();
+    assert!(text.ends_with("the next boot removes it"), "{text}");
+    let renamed = std::fs::metadata(tree.path("d1/t-0/00000000000000000000.log.deleted")).unwrap();
+    let renamed = std::os::unix::fs::MetadataExt::ctime(&renamed);
+    let told: jiff::Timestamp = line["renamed_at"].as_str().unwrap().parse().unwrap();
+    assert_eq!(told.as_second(), renamed);
 }
 
 #[test]
@@ -174,4 +181,43 @@ fn a_segment_that_is_missing_from_the_middle_is_told() {
     assert!(!compacted.codes().contains(&"segment_missing".to_owned()));
     let whole = segments(&Tree::t4(), "t retention.ms=-1", &["t-0", "--json"]);
     assert!(!whole.codes().contains(&"segment_missing".to_owned()));
+}
+
+#[test]
+fn every_setting_of_a_topic_is_a_line_with_the_levels_behind_it() {
+    let tree = Tree::t4();
+    let config = tree.path("server.properties");
+    let text = format!(
+        "log.dirs={}\nnode.id=1\nlog.retention.hours=48\n",
+        tree.path("d1").display()
+    );
+    std::fs::write(&config, text).unwrap();
+    tree.write("topics", "t retention.ms=1000\n");
+    let named = [
+        "--config",
+        "server.properties",
+        "--topic-config",
+        "topics",
+        "segments",
+        "t-0",
+    ];
+    let json = run(&tree.path("."), &[&named[..], &["--json"]].concat());
+    let lines = json.kind("config");
+    let of = |key: &str| lines.iter().find(|line| line["key"] == key).unwrap();
+    let retention = of("retention.ms");
+    assert_eq!(
+        (&retention["value"], &retention["source"]),
+        (&json!("1000"), &json!("topic"))
+    );
+    let behind = &retention["behind"];
+    assert_eq!(behind[0]["value"], "172800000");
+    assert_eq!(behind[0]["source_key"], "log.retention.hours");
+    assert_eq!(behind[1]["source"], "default");
+    assert_eq!(of("segment.bytes")["source"], "default");
+    assert!(lines.len() > 20, "{}", lines.len());
+    let text = run(&tree.path("."), &named).out;
+    assert!(
+        text.contains("topic · over 172800000 (server.properties log.retention.hours)"),
+        "{text}"
+    );
 }

@@ -1,14 +1,17 @@
 //! The segments pane: maps, verdicts, and limits that are tried.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crossterm::event::KeyCode;
 use krescue::app::state::RetentionFacts;
 use krescue::app::{Effect, Event};
-use krescue::cluster::{CleanupPolicy, ConfigSource, LogConfig};
+use krescue::cluster::{
+    CleanupPolicy, ConfigLevels, ConfigMoment, ConfigSource, LogConfig, SettingsTable,
+};
 use krescue::plan::retention::{
-    BrokerRules, HighWatermark, HostRetention, LogFacts, LogRole, Placement, RetainedLog,
-    RetentionLimits, SegmentFacts, TimeSource,
+    BrokerRules, CleanerGaveUp, HighWatermark, HostRetention, LeftoverKind, LeftoverSegment,
+    LogFacts, LogRole, Placement, RetainedLog, RetentionLimits, SegmentFacts, TimeSource,
 };
 use krescue::terms::{Offset, Timestamp, TopicPartition};
 
@@ -47,6 +50,7 @@ fn log(name: &str, dir: usize, segments: &[(u64, i64)], config: &LogConfig) -> R
             log_end_offset: Some(end),
             high_watermark: HighWatermark::Checkpoint(end),
             cleaner_offset: Some(Offset(2000)),
+            cleaner_written_at: None,
             open_transaction: None,
             recovered_from: None,
             leftovers: vec![],
@@ -58,7 +62,31 @@ fn log(name: &str, dir: usize, segments: &[(u64, i64)], config: &LogConfig) -> R
             partitions: 12,
             replicas: 3,
         }),
+        gave_up: None,
     }
+}
+
+/// A broker's settings, and what the topics override.
+fn settings() -> SettingsTable {
+    let pairs = |of: &[(&str, &str)]| -> BTreeMap<String, String> {
+        let owned = of
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+        owned.collect()
+    };
+    let properties = pairs(&[("log.retention.hours", "24"), ("log.roll.hours", "6")]);
+    let levels = ConfigLevels {
+        image: None,
+        broker_id: Some(3),
+        named: None,
+        server_properties: &properties,
+        moment: ConfigMoment::Running,
+    };
+    let own = pairs(&[
+        ("retention.bytes", "734003200"),
+        ("retention.ms", "604800000"),
+    ]);
+    SettingsTable::new(&levels, BTreeMap::from([("orders".to_owned(), own)]))
 }
 
 fn facts() -> RetentionFacts {
@@ -93,8 +121,10 @@ fn facts() -> RetentionFacts {
             ],
             broker: BrokerRules::default(),
             now: NOW,
+            is_served: true,
         },
         settings_source: "/var/lib/kafka/data1/__cluster_metadata-0 as of offset 81234".to_owned(),
+        settings: Arc::new(settings()),
         notes: vec![],
         at: NOW,
     }
@@ -175,4 +205,73 @@ fn limits_that_are_tried_change_the_verdicts_as_they_are_typed() {
     assert!(session.screen(120, 32).contains("not a size"));
     session.press(KeyCode::Esc);
     assert!(goes(&mut session).contains("goes 200 MiB"));
+}
+
+/// What outlived its segments has rows of its own, and a compacted log says why it grows.
+#[test]
+fn leftovers_and_what_the_cleaner_left_are_told_with_their_cause() {
+    let leftover = |base, kind, seconds: i64| LeftoverSegment {
+        base_offset: Some(Offset(base)),
+        kind,
+        bytes: 90 * MIB,
+        allocated: 90 * MIB,
+        changed_at: Timestamp(NOW.0 - seconds * 1000),
+    };
+    let mut facts = facts();
+    let users = &mut facts.host.logs[3];
+    users.facts.leftovers = vec![
+        leftover(0, LeftoverKind::Deleted, 20),
+        leftover(500, LeftoverKind::Deleted, 200),
+        leftover(1000, LeftoverKind::Swap, 7_500),
+    ];
+    let mut config = *users.config;
+    config.segment_jitter_ms.value = 3 * 86_400_000;
+    users.limits = RetentionLimits::of("users", &config, BrokerRules::default());
+    users.limits.cleaner_gave_up = true;
+    users.gave_up = Some(CleanerGaveUp {
+        at: "2026-11-30 09:12:44".to_owned(),
+        cause: Some("java.lang.IllegalStateException: too large".to_owned()),
+    });
+    let mut session = listed();
+    session.type_keys("3");
+    session.event(Event::Retention(Ok(Arc::new(facts.clone()))));
+    session.type_keys("gGk\nG");
+    keep("segments-leftovers", &mut session);
+    let screen = session.screen(200, 50);
+    for words in [
+        ".deleted: goes in 40 s",
+        ".deleted: overdue after 3 min 20 s",
+        ".swap 2 h 5 min: a boot puts it in the place",
+        "HELD by cleaner: gave up 2026-11-30 09:12:44",
+        "backlog",
+    ] {
+        assert!(screen.contains(words), "{words}\n{screen}");
+    }
+    facts.host.is_served = false;
+    session.event(Event::Retention(Ok(Arc::new(facts))));
+    let screen = session.screen(200, 50);
+    assert!(
+        screen.contains("its timer ended with the broker"),
+        "{screen}"
+    );
+}
+
+#[test]
+fn every_setting_of_a_topic_is_told_with_the_level_that_set_it() {
+    let mut session = on_pane();
+    session.type_keys(":orders-2");
+    session.press(KeyCode::Enter);
+    session.type_keys("3e");
+    keep("segments-settings", &mut session);
+    let screen = session.screen(200, 50);
+    for words in [
+        "settings of orders",
+        "topic · over 86400000 (server.properties log.retention.hours) · over 604800000 (default)",
+        "21600000             server.properties log.roll.hours · over 604800000 (default)",
+        "file.delete.delay.ms             60000                default",
+    ] {
+        assert!(screen.contains(words), "{words}\n{screen}");
+    }
+    session.press(KeyCode::Esc);
+    assert!(!session.screen(200, 50).contains("settings of orders"));
 }
