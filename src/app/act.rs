@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
+use crate::plan::retention::WhatIfScope;
 use crate::plan::{LiveWish, OnLoss, TruncationTarget, Verdict};
 
 use super::action::PaneId;
 use super::confirm::class_word;
-use super::effect::{CleanupAsk, Scope};
+use super::effect::{CleanupAsk, Copies, Scope, Shorten};
 use super::facts::Presence;
 use super::live_act;
 use super::state::{LogId, LogRow, State};
@@ -93,11 +94,34 @@ pub fn menu(state: &State) -> Vec<ActItem> {
         PaneId::Replicas | PaneId::Segments => live_act::items(state),
         _ => Vec::new(),
     };
+    if let Some(of) = tried(state, Copies::Kept) {
+        items.insert(0, item(state, 'X', Act::CleanUp(CleanupAsk::Shorten(of))));
+    }
     if state.view.pane != PaneId::Replicas {
         items.extend(of_logs(state));
     }
     items.extend(common(state));
     items
+}
+
+/// Returns the limits that are tried on the segments pane, and for what; `None` if none are.
+pub fn tried(state: &State, copies: Copies) -> Option<Shorten> {
+    if state.view.pane != PaneId::Segments {
+        return None;
+    }
+    let view = &state.view.segments;
+    let (limits, error) = view.what_if.wish();
+    let facts = state.shown().retention.as_ref()?;
+    let names = match view.scope(facts) {
+        WhatIfScope::Partition(partition) => vec![partition.to_string()],
+        WhatIfScope::Topic(topic) => vec![topic],
+        WhatIfScope::Host => Vec::new(),
+    };
+    (error.is_none() && !limits.is_empty()).then_some(Shorten {
+        names,
+        limits,
+        copies,
+    })
 }
 
 /// Returns the acts on the log that is selected among those of the log dirs, and on all of them.
@@ -220,12 +244,23 @@ fn describe(state: &State, act: &Act) -> String {
             format!("end {} at an offset or epoch: truncate", name(id))
         }
         Act::AskFree => "free space: what can go, the safest first".to_owned(),
+        Act::CleanUp(CleanupAsk::Shorten(of)) => format!(
+            "apply offline: delete what {} takes of {}",
+            of.limits,
+            if of.names.is_empty() {
+                "all topics".to_owned()
+            } else {
+                of.names.join(", ")
+            }
+        ),
         Act::CleanUp(ask) => {
             let what = match ask {
                 CleanupAsk::Leftovers => "leftovers",
                 CleanupAsk::Strays => "proved strays",
                 CleanupAsk::PastRetention(_) => "what is past retention",
-                CleanupAsk::Free(_) | CleanupAsk::Marked(_) => "what is marked",
+                CleanupAsk::Free(_) | CleanupAsk::Marked(_) | CleanupAsk::Shorten(_) => {
+                    "what is marked"
+                }
             };
             let on = selected_volume(state);
             let on = on.map(|dir| format!(" on {}", super::volume_words::label(world, &dir)));
@@ -251,7 +286,7 @@ fn class(state: &State, act: &Act) -> &'static str {
         Act::Decide(..)
         | Act::AskTruncate(_)
         | Act::Truncate(..)
-        | Act::CleanUp(CleanupAsk::Strays) => "class C",
+        | Act::CleanUp(CleanupAsk::Strays | CleanupAsk::Shorten(_)) => "class C",
         Act::CleanUp(CleanupAsk::Leftovers) => "class A",
         Act::CleanUp(CleanupAsk::PastRetention(_)) => "class B",
         Act::AskFree | Act::CleanUp(_) => "class by plan",

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use crate::plan::{HandOver, OnLoss, TruncationTarget};
 use crate::terms::{LeaderEpoch, Offset};
 
-use super::act::{Act, Target};
+use super::act::{self, Act, Target};
 use super::action::{Action, PaneId};
-use super::effect::CleanupAsk;
+use super::effect::{CleanupAsk, Copies};
 use super::free_words::parse_target;
 use super::live_act;
 use super::state::{
@@ -34,7 +34,7 @@ const fn help(name: &'static str, arguments: &'static str, does: &'static str) -
 }
 
 /// The commands, in the order in which they are listed.
-pub const COMMANDS: [CommandHelp; 45] = [
+pub const COMMANDS: [CommandHelp; 46] = [
     help("overview", "", "show the host at a glance"),
     help("recovery", "", "show log dirs, logs and findings"),
     help(
@@ -44,6 +44,11 @@ pub const COMMANDS: [CommandHelp; 45] = [
     ),
     help("what-if", "", "try other limits on the segments"),
     help("settings", "", "every setting of the topic, and who set it"),
+    help(
+        "shorten",
+        "[no-copies]",
+        "delete what the limits that are tried take, broker down",
+    ),
     help("volumes", "", "show the volumes and what fills them"),
     help(
         "free",
@@ -192,6 +197,8 @@ pub fn parse(line: &str, state: &State) -> Result<Action, String> {
             let topics = topics.iter().map(|topic| (*topic).to_owned()).collect();
             Action::Do(Act::CleanUp(CleanupAsk::PastRetention(topics)))
         }
+        ("shorten", []) => shorten(state, Copies::Kept)?,
+        ("shorten", ["no-copies"]) => shorten(state, Copies::None)?,
         ("replicas", []) => Action::ShowPane(PaneId::Replicas),
         ("mirror", []) => Action::ShowPane(PaneId::Mirror),
         ("failover", []) => Action::Failover,
@@ -309,6 +316,13 @@ pub fn complete(line: &str, state: &State) -> Vec<String> {
         }
         _ => Vec::new(),
     }
+}
+
+/// Returns the act that applies the limits tried on the segments pane, offline.
+fn shorten(state: &State, copies: Copies) -> Result<Action, String> {
+    let tried = act::tried(state, copies);
+    let tried = tried.ok_or("no limits are tried: w on the segments pane does")?;
+    Ok(Action::Do(Act::CleanUp(CleanupAsk::Shorten(tried))))
 }
 
 fn free(target: Option<u64>, dir: Option<PathBuf>) -> Action {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::log::UsageKind;
+use crate::plan::retention::WhatIf;
 use crate::plan::{HandOver, LiveWish, OnLoss, TruncationTarget};
 use crate::terms::Position;
 
@@ -46,10 +47,23 @@ pub enum CleanupAsk {
     Strays,
     /// What retention deletes at the next pass, of all topics or of these.
     PastRetention(Vec<String>),
+    /// What would go under other limits: good records.
+    Shorten(Shorten),
     /// So many bytes, the cheapest first.
     Free(u64),
     /// Just this.
     Marked(Vec<FreeChoice>),
+}
+
+/// Other limits, and for what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shorten {
+    /// Topics or partitions; all where none is named.
+    pub names: Vec<String>,
+    /// The limits.
+    pub limits: WhatIf,
+    /// Whether what goes is kept for an undo.
+    pub copies: Copies,
 }
 
 /// Something that was marked to go.

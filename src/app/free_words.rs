@@ -140,6 +140,11 @@ pub fn command_words(request: &CleanupRequest, freed: u64) -> Vec<String> {
             words.push("--past-retention".to_owned());
             words.extend(topics.iter().cloned());
         }
+        CleanupAsk::Shorten(of) => {
+            words.push("--past-retention".to_owned());
+            words.extend(of.names.iter().cloned());
+            words.extend(["--what-if".to_owned(), of.limits.to_string()]);
+        }
         CleanupAsk::Free(bytes) => words.extend(["--free".to_owned(), bytes.to_string()]),
         CleanupAsk::Marked(_) => words.extend(["--free".to_owned(), freed.to_string()]),
     }

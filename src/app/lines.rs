@@ -4,7 +4,7 @@ use crate::plan::retention::WhatIfScope;
 use crate::plan::{HandOver, TruncationTarget};
 
 use super::action::PaneId;
-use super::effect::{PlanRequest, Scope};
+use super::effect::{Copies, PlanRequest, Scope};
 
 use super::free_words::command_words;
 use super::state::{DetailItem, MirrorPage, MirrorRow, ShownPlan, State};
@@ -104,6 +104,13 @@ fn segment_lines(state: &State, line: &dyn Fn(&[&str]) -> String) -> Vec<String>
         .retention
         .as_ref()
         .map(|facts| view.scope(facts));
+    if let Some(of) = crate::app::act::tried(state, Copies::Kept) {
+        let mut words = vec!["cleanup", "--past-retention"];
+        words.extend(of.names.iter().map(String::as_str));
+        words.extend(["--what-if", &values]);
+        lines.push("# deletes what these limits take, with the broker down".to_owned());
+        lines.push(line(&words));
+    }
     let entity = match scope {
         Some(WhatIfScope::Partition(partition)) => {
             Some(format!("topics --entity-name {}", quote(&partition.topic)))

@@ -74,6 +74,7 @@ fn args(ask: &CleanupAsk, on: Option<&Path>) -> CleanupArgs {
         CleanupAsk::Leftovers => what.leftovers = true,
         CleanupAsk::Strays => what.strays = true,
         CleanupAsk::PastRetention(topics) => what.past_retention = Some(topics.clone()),
+        CleanupAsk::Shorten(of) => what.past_retention = Some(of.names.clone()),
         CleanupAsk::Free(bytes) => what.free = Some(*bytes),
         // All that is left of the choice goes.
         CleanupAsk::Marked(_) => what.free = Some(u64::MAX),
@@ -82,7 +83,10 @@ fn args(ask: &CleanupAsk, on: Option<&Path>) -> CleanupArgs {
         what,
         on: on.map(Path::to_owned),
         beside_broker: false,
-        what_if: None,
+        what_if: match ask {
+            CleanupAsk::Shorten(of) => Some(of.limits),
+            _ => None,
+        },
         json: false,
         answers: Answers::default(),
         quarantine: None,
@@ -116,7 +120,7 @@ fn make_plan(
         mut spec, doubts, ..
     } = cleanup_asked(context, &args, look, &on)?;
     // The dialog has shown what is doubtful; without it nothing has.
-    if let CleanupAsk::PastRetention(_) = request.ask {
+    if let CleanupAsk::PastRetention(_) | CleanupAsk::Shorten(_) = request.ask {
         for text in doubts {
             let level = Level::Warn;
             let _ = news.send(News::Event(Event::Notice { level, text }));
@@ -140,7 +144,8 @@ fn make_plan(
     Err(CliError::refused(format!(
         "the quarantine {} lies on the volume that is to become free: what is kept there frees nothing",
         quarantine.display()
-    )))
+    ))
+    .hint("On screen: n in the dialog, or :shorten no-copies, keeps no copy; --quarantine DIR names another volume."))
 }
 
 /// Leaves only what was marked.

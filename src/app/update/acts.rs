@@ -4,7 +4,7 @@ use crate::app::act::{self, Act, Target};
 use crate::app::action::PaneId;
 use crate::app::command;
 use crate::app::confirm::Phrase;
-use crate::app::effect::{CleanupRequest, Copies, Effect, PlanRequest, Scope};
+use crate::app::effect::{CleanupAsk, CleanupRequest, Copies, Effect, PlanRequest, Scope};
 use crate::app::event::Level;
 use crate::app::facts::{KeptFacts, Presence};
 use crate::app::lines::hand_over_word;
@@ -54,10 +54,14 @@ pub(super) fn on_act(state: &mut State, act: Act, effects: &mut Vec<Effect>) {
         }
         Act::AskFree => free_space::open(state, None, None, effects),
         Act::CleanUp(ask) => {
+            let copies = match &ask {
+                CleanupAsk::Shorten(of) => of.copies,
+                _ => Copies::Kept,
+            };
             let request = CleanupRequest {
                 ask,
                 on: act::selected_volume(state),
-                copies: Copies::Kept,
+                copies,
             };
             clean_up(state, request, effects);
         }
@@ -121,7 +125,9 @@ pub(super) fn on_act(state: &mut State, act: Act, effects: &mut Vec<Effect>) {
 /// Plans a cleanup; what asked for it stays below the plan.
 pub(super) fn clean_up(state: &mut State, request: CleanupRequest, effects: &mut Vec<Effect>) {
     state.view.pending = Pending::ShowPlan;
-    state.view.pane = PaneId::Volumes;
+    if !matches!(request.ask, CleanupAsk::Shorten(_)) {
+        state.view.pane = PaneId::Volumes;
+    }
     tell(state, effects, Level::Note, "planning what is to go");
     effects.push(Effect::Plan(PlanRequest {
         scope: Scope::Cleanup(request),

@@ -19,7 +19,7 @@ pub struct CleanupWhat {
     /// What a broker or its next boot removes by itself: -delete dirs, .deleted and .cleaned files, orphan indexes
     #[arg(long)]
     pub leftovers: bool,
-    /// What retention deletes at the broker's next pass, of all topics or of these
+    /// What retention deletes at the broker's next pass, of all topics or of these topics and partitions
     #[arg(long, value_name = "TOPIC", num_args = 0.., value_delimiter = ',')]
     pub past_retention: Option<Vec<String>>,
     /// -stray dirs that the metadata of this host proves to be strays

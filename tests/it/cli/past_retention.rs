@@ -116,6 +116,26 @@ fn topics_that_are_named_go_alone_and_one_that_is_not_there_is_refused() {
         .collect();
     assert_eq!(deleted, ["u"]);
     cleanup(&tree, &["nobody", "--json"]).exits(2);
+    // A partition by its name, under other limits too: good records then.
+    let ran = cleanup(&tree, &["t-0", "--what-if", "retention.ms=2h", "--json"]).exits(0);
+    let deleted = ran.kind("partition").into_iter();
+    let deleted: Vec<_> = deleted
+        .filter(|line| line["verdict"] == "delete")
+        .map(|line| line["dir_name"].clone())
+        .collect();
+    assert_eq!(
+        deleted,
+        Vec::<serde_json::Value>::new(),
+        "nothing says who else has it"
+    );
+    let ran = cleanup(&tree, &["t-0", "--json"]).exits(3);
+    let deleted = ran.kind("partition").into_iter();
+    let deleted: Vec<_> = deleted
+        .filter(|line| line["verdict"] == "delete")
+        .map(|line| line["dir_name"].clone())
+        .collect();
+    assert_eq!(deleted, ["t-0"]);
+    cleanup(&tree, &["t-1", "--json"]).exits(2);
 }
 
 #[test]

@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crossterm::event::KeyCode;
+use krescue::app::effect::{CleanupAsk, CleanupRequest, Copies, Shorten};
 use krescue::app::state::RetentionFacts;
-use krescue::app::{Effect, Event};
+use krescue::app::{Effect, Event, PlanRequest, Scope};
 use krescue::cluster::{
     CleanupPolicy, ConfigLevels, ConfigMoment, ConfigSource, LogConfig, SettingsTable,
 };
 use krescue::plan::retention::{
     BrokerRules, CleanerGaveUp, HighWatermark, HostRetention, LeftoverKind, LeftoverSegment,
-    LogFacts, LogRole, Placement, RetainedLog, RetentionLimits, SegmentFacts, TimeSource,
+    LogFacts, LogRole, Placement, RetainedLog, RetentionLimits, SegmentFacts, TimeSource, WhatIf,
 };
 use krescue::terms::{Offset, Timestamp, TopicPartition};
 
@@ -253,6 +254,66 @@ fn leftovers_and_what_the_cleaner_left_are_told_with_their_cause() {
     assert!(
         screen.contains("its timer ended with the broker"),
         "{screen}"
+    );
+}
+
+/// What is tried is applied with the broker down by a cleanup's plan, for as much as it was tried on.
+#[test]
+fn limits_that_are_tried_are_applied_offline_by_a_plan() {
+    let mut session = on_pane();
+    session.type_keys(":shorten");
+    session.press(KeyCode::Enter);
+    assert!(session.screen(120, 32).contains("no limits are tried"));
+    session.press(KeyCode::Esc);
+    session.type_keys(":orders-2");
+    session.press(KeyCode::Enter);
+    session.type_keys("3w2d");
+    session.press(KeyCode::Enter);
+    session.type_keys("x");
+    let menu = session.screen(120, 32);
+    assert!(
+        menu.contains("apply offline: delete what retention.ms=172800000 takes of orders-2"),
+        "{menu}"
+    );
+    assert!(menu.contains("class C"), "{menu}");
+    session.type_keys("X");
+    session.type_keys("w");
+    session.press(KeyCode::Up);
+    session.press(KeyCode::Enter);
+    session.type_keys(":shorten no-copies");
+    session.press(KeyCode::Enter);
+    let limits = WhatIf::parse("retention.ms=2d").unwrap();
+    let asked: Vec<CleanupRequest> = session
+        .effects
+        .iter()
+        .filter_map(|effect| match effect {
+            Effect::Plan(PlanRequest {
+                scope: Scope::Cleanup(request),
+                ..
+            }) => Some(request.clone()),
+            _ => None,
+        })
+        .collect();
+    let request = |names: &[&str], copies| CleanupRequest {
+        ask: CleanupAsk::Shorten(Shorten {
+            names: names.iter().map(|name| (*name).to_owned()).collect(),
+            limits,
+            copies,
+        }),
+        on: None,
+        copies,
+    };
+    // Up leads from the partition around to the host.
+    let want = [
+        request(&["orders-2"], Copies::Kept),
+        request(&[], Copies::None),
+    ];
+    assert_eq!(asked, want);
+    session.type_keys("3y");
+    let lines = session.screen(200, 50);
+    assert!(
+        lines.contains("cleanup --past-retention --what-if retention.ms=172800000"),
+        "{lines}"
     );
 }
 
