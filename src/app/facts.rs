@@ -81,6 +81,9 @@ pub struct BrokerFacts {
     pub supervisor: Option<Supervisor>,
     /// The flags that name it on a command line.
     pub flags: Vec<String>,
+    /// What its disk says of the cluster, a sentence each.
+    #[serde(default)]
+    pub metadata: Vec<String>,
     /// Why no plan may be carried out, beside what this struct says.
     pub act_refused: Option<String>,
     /// When this was learned.

@@ -18,6 +18,7 @@ pub mod killers;
 pub mod lines;
 mod live_act;
 pub mod live_words;
+pub mod metadata_words;
 pub mod plan_text;
 pub mod recording;
 pub mod replica_words;

@@ -5,6 +5,7 @@ use std::path::Path;
 use super::target::{self, VersionBasis};
 use super::{Context, Look};
 use crate::app::facts::{BrokerFacts, LogDirFacts, PartitionFacts, Presence, Supervisor};
+use crate::app::metadata_words;
 use crate::disk::{RealStorage, Storage as _};
 use crate::format::file_name::META_PROPERTIES;
 use crate::format::meta_properties::MetaProperties;
@@ -98,8 +99,21 @@ pub(crate) fn broker_facts(context: &Context, look: &Look, at: Timestamp) -> Bro
             release: format!("systemctl unmask --runtime {unit}"),
         }),
         flags: flags(context, look),
+        metadata: metadata_lines(look),
         act_refused: act_refused(look),
         at,
+    }
+}
+
+/// Returns what the disk says of the cluster, a sentence each.
+pub(crate) fn metadata_lines(look: &Look) -> Vec<String> {
+    match &look.topics.node {
+        Some(node) => metadata_words::lines(node),
+        None if look.topics.is_zookeeper => vec![
+            "ZooKeeper mode: none on disk; topic settings: --topic-config FILE, or live with --bootstrap"
+                .to_owned(),
+        ],
+        None => Vec::new(),
     }
 }
 

@@ -10,7 +10,8 @@ use crate::cluster::image::MetadataImage;
 use crate::format::FormatError;
 use crate::format::control_record::ControlType;
 use crate::format::metadata_record::{
-    MetadataRecord, RecordType, decode_snapshot_header, record_type_name,
+    MetadataRecord, RecordType, Voter, decode_kraft_version, decode_snapshot_header, decode_voters,
+    record_type_name,
 };
 use crate::format::record::{Record, Records, plain_records};
 use crate::format::record_batch::{Batch, BatchHeader};
@@ -117,6 +118,8 @@ pub struct ImageFold {
     findings_left_out: u64,
     saw_footer: bool,
     deleted_topics: BTreeMap<Uuid, String>,
+    voters: Option<Vec<Voter>>,
+    kraft_version: Option<i16>,
 }
 
 impl ImageFold {
@@ -183,6 +186,12 @@ impl ImageFold {
         &self.deleted_topics
     }
 
+    /// Returns the voters of the quorum and the version of KRaft's own protocol, as far as control records say them: of a
+    /// quorum with static voters they say none.
+    pub fn quorum(&self) -> (Option<&[Voter]>, Option<i16>) {
+        (self.voters.as_deref(), self.kraft_version)
+    }
+
     /// Returns the image so far.
     pub fn image(&self) -> &MetadataImage {
         &self.image
@@ -202,9 +211,7 @@ impl ImageFold {
             match record {
                 Err(_) => return self.undecodable(header),
                 Ok(record) if header.attributes.is_control() => {
-                    if is_snapshot {
-                        self.snapshot_control(&record);
-                    }
+                    self.control(&record, is_snapshot);
                 }
                 Ok(record) if !is_snapshot && record.offset < self.image.next_offset => {}
                 Ok(record) => self.record(&record),
@@ -219,11 +226,18 @@ impl ImageFold {
         });
     }
 
-    fn snapshot_control(&mut self, record: &Record<'_>) {
+    fn control(&mut self, record: &Record<'_>, is_snapshot: bool) {
         let kind = record.key.and_then(|key| ControlType::decode_key(key).ok());
+        let value = record.value.unwrap_or_default();
         match kind {
+            Some(ControlType::KRaftVoters) => {
+                self.voters = decode_voters(value).ok().or(self.voters.take());
+            }
+            Some(ControlType::KRaftVersion) => {
+                self.kraft_version = decode_kraft_version(value).ok().or(self.kraft_version);
+            }
+            _ if !is_snapshot => {}
             Some(ControlType::SnapshotHeader) => {
-                let value = record.value.unwrap_or_default();
                 if let Ok(header) = decode_snapshot_header(value) {
                     self.image.timestamp = header.last_contained_log_timestamp;
                 }

@@ -6,6 +6,7 @@ use crate::cluster::fold::{FoldError, FoldFinding, ImageFold};
 use crate::cluster::image::MetadataImage;
 use crate::format::batch::{FrameEnd, frame};
 use crate::format::file_name::{FileKind, PartitionFile};
+use crate::format::metadata_record::Voter;
 use crate::format::record_batch::{Batch, UncheckedBatch};
 use crate::terms::{Offset, Uuid};
 
@@ -27,6 +28,10 @@ pub struct FoldedDir {
     pub findings: Vec<FoldFinding>,
     /// How many more there were.
     pub findings_left_out: u64,
+    /// The voters of a quorum whose voters may change; `None` of one with static voters.
+    pub voters: Option<Vec<Voter>>,
+    /// The version of KRaft's own protocol; `None` where no record says it, which is 0.
+    pub kraft_version: Option<i16>,
     /// Snapshots that are damaged or not whole, and the segment in which the log was given up.
     pub given_up: Vec<(String, FoldError)>,
 }
@@ -44,11 +49,14 @@ pub fn fold_dir<E>(
         return Ok(None);
     };
     let (findings, findings_left_out) = whole.fold.findings();
+    let (voters, kraft_version) = whole.fold.quorum();
     Ok(Some(FoldedDir {
         snapshot: whole.snapshot,
         findings: findings.to_vec(),
         findings_left_out,
         deleted_topics: whole.fold.deleted_topics().clone(),
+        voters: voters.map(<[Voter]>::to_vec),
+        kraft_version,
         given_up: whole.given_up,
         image: whole.fold.finish(),
     }))

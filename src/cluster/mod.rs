@@ -15,6 +15,7 @@ mod image;
 mod log_config;
 mod metadata_dir;
 mod misplaced;
+mod node_metadata;
 
 pub use config_key::{ConfigKey, ConfigUnit};
 pub use effective::{EffectiveSetting, LeveledValue, SettingsTable};
@@ -27,3 +28,4 @@ pub use log_config::{
 };
 pub use metadata_dir::{FoldedDir, fold_dir};
 pub use misplaced::{misplaced_broker_keys, misplaced_keys};
+pub use node_metadata::{Bootstrap, NodeMetadata, VotersSource, features};

@@ -48,6 +48,7 @@ pub use planning::undo_plan::plan_undo;
 pub use read::boot_facts::{BootDirsRead, read_boot_dirs};
 pub use read::follower_logs::{HeldLog, read_follower_logs};
 pub use read::metadata_dir::{follow_metadata_dir, read_metadata_dir};
+pub use read::node_files::{NodeFiles, read_node_files};
 pub use segments::{AskPartition, RetentionReading, RetentionSpec, read_retention};
 pub use store::live_store::{InForce, LiveStore, ReplicaSize, audit_live};
 pub use store::plan_store::{MadePlan, PlanStore, StoredPlan};

@@ -7,6 +7,8 @@ use krescue::cluster::{
     ConfigLevels, ConfigMoment, ConfigSource, FoldFinding, FoldedDir, FollowedDir, LogConfig,
     MetadataImage, fold_dir,
 };
+use krescue::disk::RealStorage;
+use krescue::engine::read_node_files;
 use krescue::format::properties::Properties;
 use krescue::terms::{LeaderEpoch, Offset, TopicPartition};
 use serde_json::Value;
@@ -329,5 +331,72 @@ fn quotas_are_those_that_the_broker_told() {
         found.sort();
         assert_eq!(found, told, "{}", node.name);
         assert!(!told.is_empty());
+    }
+}
+
+fn level_told(node: &Node, name: &str) -> i64 {
+    let mut features = node.told["features"].as_array().unwrap().iter();
+    features.find(|pair| pair[0] == name).unwrap()[1]
+        .as_i64()
+        .unwrap()
+}
+
+/// The small files beside the log say who led in which epoch and what the node was formatted with, as the broker told.
+#[test]
+fn the_vote_and_the_format_are_what_the_broker_told() {
+    for node in nodes() {
+        let home = tempfile::tempdir().unwrap();
+        let dir = home.path().join("__cluster_metadata-0");
+        std::fs::create_dir(&dir).unwrap();
+        for (name, bytes) in node.dir.iter().filter(|(name, _)| !name.is_empty()) {
+            std::fs::write(dir.join(name), bytes).unwrap();
+        }
+        let read = || read_node_files(&RealStorage, &dir, &[home.path().to_owned()]);
+        let state = read().quorum.unwrap().unwrap();
+        let told = &node.told["quorum"];
+        assert_eq!(
+            i64::from(state.leader_id),
+            told["leaderId"],
+            "{}",
+            node.name
+        );
+        assert_eq!(
+            i64::from(state.leader_epoch.0),
+            told["leaderEpoch"],
+            "{}",
+            node.name
+        );
+        let of_file = |name: &str| {
+            let bootstrap = read().bootstrap.unwrap();
+            assert_eq!(bootstrap.file, name);
+            bootstrap.features.unwrap()
+        };
+        if node.name.starts_with("4.4.0") {
+            let features = of_file("00000000000000000000-0000000000.checkpoint");
+            for (name, level) in &features {
+                assert_eq!(i64::from(*level), level_told(&node, name), "{name}");
+            }
+            assert!(features.contains_key("metadata.version"));
+        } else {
+            assert_eq!(read().bootstrap, None);
+        }
+        // A bootstrap.checkpoint comes first; one that is torn says so.
+        let snapshot = node
+            .dir
+            .keys()
+            .rfind(|name| name.ends_with(".checkpoint"))
+            .unwrap();
+        let bytes = &node.dir[snapshot];
+        std::fs::write(home.path().join("bootstrap.checkpoint"), bytes).unwrap();
+        let level = of_file("bootstrap.checkpoint")["metadata.version"];
+        assert_eq!(i64::from(level), level_told(&node, "metadata.version"));
+        std::fs::write(
+            home.path().join("bootstrap.checkpoint"),
+            &bytes[..bytes.len() - 9],
+        )
+        .unwrap();
+        assert!(read().bootstrap.unwrap().features.is_err());
+        std::fs::write(dir.join("quorum-state"), b"{}").unwrap();
+        assert!(read().quorum.unwrap().is_err());
     }
 }

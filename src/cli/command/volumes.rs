@@ -5,6 +5,7 @@ use std::io::Write;
 use super::cluster_volumes::cluster_volumes;
 use crate::app::text::{self, bytes, plural};
 use crate::cli::args::VolumesArgs;
+use crate::cli::facts::metadata_lines;
 use crate::cli::look::{self, BesideBroker, Look};
 use crate::cli::report::{JsonReport, Line, Report, Summary, TextReport, VolumeLine};
 use crate::cli::{CliError, Context, Exit, volumes_look};
@@ -50,6 +51,9 @@ pub(in crate::cli) fn volumes(
         return Ok(exit);
     }
     TextReport::new(out).run(&run)?;
+    for line in metadata_lines(&look) {
+        TextReport::new(out).note(&format!("metadata: {line}"))?;
+    }
     for (row, found) in &findings {
         write_row(row, out)?;
         let mut report = TextReport::new(out);

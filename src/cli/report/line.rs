@@ -1,5 +1,6 @@
 //! The JSON lines, one struct a kind. Field names are a contract; an unknown value is `null`.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Serialize;
@@ -402,6 +403,8 @@ pub(crate) struct StatusLine {
     pub(crate) undecided_asks: Option<u64>,
     /// What could not be seen, and why.
     pub(crate) not_seen: Vec<String>,
+    /// What the disk says of the cluster; `null` where it says nothing.
+    pub(crate) metadata: Option<MetadataLine>,
     pub(crate) dirs: Vec<StatusLogDir>,
     pub(crate) running_jobs: Vec<String>,
     /// What the last job needs, if its process is gone and it did not end.
@@ -409,6 +412,28 @@ pub(crate) struct StatusLine {
     /// Changes of a living cluster whose old values are not back yet, a sentence each.
     pub(crate) in_force: Vec<String>,
     pub(crate) exit: u8,
+}
+
+/// What a node's disk says of its cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct MetadataLine {
+    /// `kraft`, or `zookeeper`: then nothing lies on the disk.
+    pub(crate) mode: &'static str,
+    /// Of the image, exclusive; `null` where the metadata log was not read.
+    pub(crate) next_offset: Option<i64>,
+    /// RFC 3339: of its last record.
+    pub(crate) timestamp: Option<String>,
+    pub(crate) features: Option<BTreeMap<String, i16>>,
+    /// By `quorum-state`.
+    pub(crate) leader_id: Option<i32>,
+    pub(crate) leader_epoch: Option<i32>,
+    pub(crate) voters: Option<Vec<i32>>,
+    pub(crate) voters_source: Option<&'static str>,
+    /// What the node was formatted with.
+    pub(crate) bootstrap_file: Option<String>,
+    pub(crate) bootstrap_features: Option<BTreeMap<String, i16>>,
+    /// The same in sentences.
+    pub(crate) text: Vec<String>,
 }
 
 /// A log dir in a status.

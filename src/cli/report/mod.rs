@@ -19,8 +19,8 @@ pub(super) use columns::{Align, Columns};
 pub(super) use free::{BootNeedsLine, DoubtLine, freeable_lines, way_lines, write_offer};
 pub(super) use json::{JsonReport, log_bytes};
 pub(super) use line::{
-    JobLine, KeptLine, Line, PreflightCounts, ProgressLine, RunLine, StatusLine, StatusLogDir,
-    VerifiedLine, state_name, time,
+    JobLine, KeptLine, Line, MetadataLine, PreflightCounts, ProgressLine, RunLine, StatusLine,
+    StatusLogDir, VerifiedLine, state_name, time,
 };
 pub(super) use live::{
     BrokerLine, BrokerVolumeLine, CatchUpLine, ConfigLine, FreedLine, LivePlanLine, LiveRunLine,

@@ -2,14 +2,15 @@
 //! broker's defaults.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Candidate;
 use crate::cli::CliError;
-use crate::cluster::MetadataImage;
+use crate::cluster::{FoldedDir, MetadataImage, NodeMetadata, VotersSource, features};
 use crate::disk::RealStorage;
-use crate::engine::{TopicConfigs, read_metadata_dir};
+use crate::engine::{TopicConfigs, read_metadata_dir, read_node_files};
+use crate::format::meta_properties::{MetaProperties, MetaPropertiesVersion};
 use crate::log::{Finding, FindingCode, Severity};
 use crate::plan::LogConfig;
 use crate::settings::{Overrides, Settings, apply_overrides, read_topic_config};
@@ -30,6 +31,10 @@ pub struct TopicSettings {
     pub named: BTreeMap<String, Overrides>,
     /// The metadata of this host, where it was read.
     pub image: Option<Arc<MetadataImage>>,
+    /// What the disk says of the node's quorum and format; `None` without a metadata log.
+    pub node: Option<NodeMetadata>,
+    /// Whether the dirs are those of a ZooKeeper-mode broker, which keeps no metadata on its disk.
+    pub is_zookeeper: bool,
     /// The level of the feature `metadata.version`.
     pub metadata_version: Option<i16>,
     /// What was seen, for the report.
@@ -80,11 +85,16 @@ pub fn topic_settings(
         default: candidate.broker.log_config,
         ..TopicSettings::default()
     };
-    let image = if may_read {
-        read_image(candidate, log_dirs, &mut topics.findings)
-    } else {
-        None
-    };
+    let dir = metadata_dir(candidate, log_dirs);
+    topics.is_zookeeper = dir.is_none() && is_zookeeper(candidate, log_dirs);
+    let folded = dir
+        .as_ref()
+        .filter(|_| may_read)
+        .and_then(|dir| read_image(dir, &mut topics.findings));
+    topics.node = dir
+        .as_ref()
+        .map(|dir| node_metadata(candidate, (dir, log_dirs), folded.as_ref()));
+    let image = folded.map(|folded| folded.image).zip(dir);
     if let Some((image, dir)) = &image {
         topics.metadata_version = image.feature("metadata.version");
         topics.source = format!(
@@ -110,39 +120,97 @@ pub fn topic_settings(
         }
     } else if topics.image.is_none() && may_read {
         "the broker's defaults".clone_into(&mut topics.source);
-        topics.findings.push(
+        topics.findings.push(if topics.is_zookeeper {
+            zookeeper_mode()
+        } else {
             Finding::new(
                 FindingCode::TopicConfigUnknown,
                 Severity::Routine,
                 "no metadata log was found, so topics are taken to have no overrides; with others indexes come out \
                  longer or shorter than the broker's, which no broker minds",
             )
-            .next("Name the topics' settings with --topic-config FILE."),
-        );
+            .next("Name the topics' settings with --topic-config FILE.")
+        });
     }
     Ok(topics)
 }
 
-/// Reads the metadata log of the metadata log dir, else of any log dir.
-fn read_image(
+/// Says of a ZooKeeper-mode broker where its topics' settings can be had.
+fn zookeeper_mode() -> Finding {
+    let text = "a ZooKeeper-mode broker (3.x): its topics' settings lie in ZooKeeper, not on its disk; the broker's own limits \
+                stand in for them";
+    Finding::new(FindingCode::TopicConfigUnknown, Severity::Routine, text).next(
+        "Save what kafka-configs.sh --describe or kafka-topics.sh --describe prints and name it with --topic-config FILE; or, \
+         with a broker up, read them live: krescue retention TOPIC --bootstrap HOST:PORT.",
+    )
+}
+
+/// Says whether log dirs without a metadata log are a ZooKeeper-mode broker's.
+fn is_zookeeper(candidate: &Candidate, log_dirs: &[PathBuf]) -> bool {
+    let named = candidate.broker.properties.get("zookeeper.connect");
+    let has_role = candidate.broker.properties.contains_key("process.roles");
+    let is_of_zookeeper = |dir: &PathBuf| {
+        let bytes = std::fs::read(dir.join("meta.properties")).ok();
+        let meta = bytes.and_then(|bytes| MetaProperties::parse(&bytes).ok());
+        meta.is_some_and(|meta| meta.version == MetaPropertiesVersion::V0)
+    };
+    !has_role && (named.is_some() || log_dirs.iter().any(is_of_zookeeper))
+}
+
+/// Puts together what the disk says of a node.
+fn node_metadata(
     candidate: &Candidate,
-    log_dirs: &[PathBuf],
-    findings: &mut Vec<Finding>,
-) -> Option<(MetadataImage, PathBuf)> {
+    (dir, log_dirs): (&Path, &[PathBuf]),
+    folded: Option<&FoldedDir>,
+) -> NodeMetadata {
+    let files = read_node_files(&RealStorage, dir, log_dirs);
+    let by_records = folded.and_then(|folded| folded.voters.as_ref());
+    let by_records = by_records.map(|voters| {
+        let ids = voters.iter().map(|voter| voter.id).collect();
+        (ids, VotersSource::Records)
+    });
+    let state = files.quorum.as_ref().and_then(|state| state.as_ref().ok());
+    let by_state = state
+        .filter(|state| !state.current_voters.is_empty())
+        .map(|state| (state.current_voters.clone(), VotersSource::QuorumState));
+    let by_config = || {
+        let text = candidate
+            .broker
+            .properties
+            .get("controller.quorum.voters")?;
+        let ids = text
+            .split(',')
+            .map(|voter| voter.trim().split_once('@')?.0.parse().ok());
+        Some((ids.collect::<Option<Vec<i32>>>()?, VotersSource::Config))
+    };
+    NodeMetadata {
+        as_of: folded.map(|folded| (folded.image.next_offset, folded.image.timestamp)),
+        features: folded.map_or_else(BTreeMap::new, |folded| features(&folded.image)),
+        voters: by_records.or(by_state).or_else(by_config),
+        quorum: files.quorum,
+        bootstrap: files.bootstrap,
+    }
+}
+
+/// Returns the metadata log in the metadata log dir, else in any log dir.
+fn metadata_dir(candidate: &Candidate, log_dirs: &[PathBuf]) -> Option<PathBuf> {
     let metadata_log_dir = candidate.broker.metadata_log_dir.as_ref();
     let own = metadata_log_dir
         .filter(|_| candidate.own_log_dirs)
         .map(|dir| &dir.value);
-    let dir = own
-        .into_iter()
+    own.into_iter()
         .chain(log_dirs)
         .map(|dir| dir.join(METADATA_DIR))
-        .find(|dir| dir.is_dir())?;
+        .find(|dir| dir.is_dir())
+}
+
+/// Folds the metadata log.
+fn read_image(dir: &Path, findings: &mut Vec<Finding>) -> Option<FoldedDir> {
     let finding = |text: String| {
         Finding::new(FindingCode::TopicConfigUnknown, Severity::Routine, text)
             .next("Name the topics' settings with --topic-config FILE.")
     };
-    match read_metadata_dir(&RealStorage, &dir, None) {
+    match read_metadata_dir(&RealStorage, dir, None) {
         Ok(Some(folded)) => {
             for (file, error) in &folded.given_up {
                 findings.push(finding(format!(
@@ -159,7 +227,7 @@ fn read_image(
                 let text = format!("{}: {more} more records could not be used", dir.display());
                 findings.push(finding(text));
             }
-            Some((folded.image, dir))
+            Some(folded)
         }
         Ok(None) => None,
         Err(error) => {

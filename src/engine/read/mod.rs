@@ -8,3 +8,4 @@ pub(in crate::engine) mod file_owner;
 pub(in crate::engine) mod follower_logs;
 pub(in crate::engine) mod log_reader;
 pub(in crate::engine) mod metadata_dir;
+pub(in crate::engine) mod node_files;

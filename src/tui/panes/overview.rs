@@ -210,6 +210,11 @@ fn facts(state: &State, theme: &Theme) -> Vec<Fact> {
         |rate| format!("{} as measured here", text::rate(rate)),
     );
     facts.push(("reading", rate, theme.dim));
+    let metadata = world.broker.iter().flat_map(|broker| &broker.metadata);
+    for (number, line) in metadata.enumerate() {
+        let label = if number == 0 { "metadata" } else { "" };
+        facts.push((label, line.clone(), theme.text));
+    }
     facts
 }
 

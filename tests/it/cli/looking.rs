@@ -251,3 +251,71 @@ fn progress_goes_to_the_standard_error_and_a_closed_pipe_is_no_error() {
     drop(child.stdout.take());
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }
+
+#[test]
+fn a_zookeeper_mode_dir_says_where_its_topics_settings_are_to_be_had() {
+    let tree = Tree::t4();
+    tree.write(
+        "d1/meta.properties",
+        "version=0\nbroker.id=7\ncluster.id=Zk\n",
+    );
+    let home = tree.path(".");
+    let line = run(&home, &["--log-dirs", "d1", "status", "--json"])
+        .lines()
+        .remove(0);
+    assert_eq!(line["metadata"]["mode"], "zookeeper");
+    assert!(line["metadata"]["features"].is_null());
+    let text = run(&home, &["--log-dirs", "d1", "status"]).out;
+    assert!(
+        text.contains("metadata: ZooKeeper mode: none on disk"),
+        "{text}"
+    );
+    let plan = run(&home, &["--log-dirs", "d1", "recover", "--json"]);
+    let finding = plan.finding("topic_config_unknown");
+    assert!(
+        finding["next"]
+            .as_str()
+            .unwrap()
+            .contains("--topic-config FILE")
+    );
+    // A KRaft node without its metadata log is not taken for one.
+    let tree = Tree::t4();
+    let line = run(&tree.path("."), &["--log-dirs", "d1", "status", "--json"])
+        .lines()
+        .remove(0);
+    assert!(line["metadata"].is_null(), "{line}");
+}
+
+#[test]
+fn what_the_disk_says_of_the_cluster_is_told_with_its_source() {
+    let home = tempfile::tempdir().unwrap();
+    let demo = krescue::demo::write_crashed(home.path()).unwrap();
+    let dirs: Vec<&str> = demo
+        .log_dirs
+        .iter()
+        .map(|dir| dir.to_str().unwrap())
+        .collect();
+    let all = dirs.join(",");
+    let status = |more: &[&str]| {
+        run(
+            home.path(),
+            &[&["--log-dirs", &all, "status"], more].concat(),
+        )
+    };
+    let metadata = &status(&["--json"]).lines().remove(0)["metadata"];
+    assert_eq!(metadata["mode"], "kraft");
+    assert_eq!(metadata["leader_id"], 1);
+    assert!(metadata["leader_epoch"].as_i64().unwrap() > 0);
+    assert_eq!(metadata["voters"], serde_json::json!([1]));
+    assert_eq!(metadata["voters_source"], "quorum-state");
+    assert!(metadata["features"]["metadata.version"].as_i64().unwrap() >= 19);
+    let text = status(&[]).out;
+    for words in [
+        "metadata: as of offset",
+        "metadata.version",
+        "quorum: leader 1 in epoch",
+        "formatted with",
+    ] {
+        assert!(text.contains(words), "{words}\n{text}");
+    }
+}

@@ -58,6 +58,7 @@ pub(super) fn broker() -> BrokerFacts {
             "--config".to_owned(),
             "/etc/kafka/server.properties".to_owned(),
         ],
+        metadata: vec![],
         act_refused: None,
         at: NOW,
     }

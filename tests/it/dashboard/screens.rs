@@ -2,6 +2,7 @@
 
 use crossterm::event::KeyCode;
 use krescue::app::Event;
+use krescue::app::facts::BrokerFacts;
 use krescue::app::state::WorkKind;
 use krescue::engine::{JobEvent, JobOutcome, LogState, Phase};
 use krescue::plan::{StopState, Verdict};
@@ -42,6 +43,27 @@ fn job() -> WorkKind {
 #[test]
 fn overview_of_listed_dirs() {
     keep("overview-listed", &mut listed());
+}
+
+#[test]
+fn overview_with_what_the_disk_says_of_the_cluster() {
+    let mut session = listed();
+    let metadata = [
+        "as of offset 81,234 (2026-11-30T13:46:10Z) · metadata.version 26, group.version 1",
+        "quorum: leader 2 in epoch 14 · voters 1, 2, 3 (controller.quorum.voters)",
+        "formatted with metadata.version 26, group.version 1 (bootstrap.checkpoint)",
+    ];
+    session.event(Event::Opened(Box::new(BrokerFacts {
+        metadata: metadata.map(str::to_owned).to_vec(),
+        ..broker()
+    })));
+    session.event(Event::Listed(listing(StopState::Unclean)));
+    keep("overview-metadata", &mut session);
+    assert!(
+        session
+            .screen(200, 50)
+            .contains("quorum: leader 2 in epoch 14")
+    );
 }
 
 #[test]

@@ -10,9 +10,11 @@ use crate::cli::boot_facts::{Ports, boot_facts, boot_problems};
 use crate::app::live_words;
 use crate::app::text::{bytes, plural};
 use crate::cli::args::StatusArgs;
+use crate::cli::facts::metadata_lines;
 use crate::cli::look::{self, BesideBroker, Look};
 use crate::cli::report::{
-    JsonReport, Line, PreflightCounts, StatusLine, StatusLogDir, log_bytes, state_name,
+    JsonReport, Line, MetadataLine, PreflightCounts, StatusLine, StatusLogDir, log_bytes,
+    state_name, time,
 };
 use crate::cli::target::{Presence, find_candidates, only_candidate};
 use crate::cli::{CliError, Context, Exit};
@@ -122,6 +124,7 @@ fn status_line(
         undecided_asks: asks(context, &look.log_dirs),
         not_seen: not_seen(context, look, facts),
         dirs: plan.log_dirs.iter().map(dir_line).chain(broken).collect(),
+        metadata: metadata_line(look),
         in_force: in_force(context),
         killed_job: jobs
             .last()
@@ -138,6 +141,31 @@ fn status_line(
             .collect(),
         exit: exit.code(),
     }
+}
+
+/// Returns what the disk says of the cluster; `None` where it says nothing.
+fn metadata_line(look: &Look) -> Option<MetadataLine> {
+    let node = look.topics.node.as_ref();
+    if node.is_none() && !look.topics.is_zookeeper {
+        return None;
+    }
+    let vote = node.and_then(|node| node.quorum.as_ref()?.as_ref().ok());
+    let voters = node.and_then(|node| node.voters.as_ref());
+    let bootstrap = node.and_then(|node| node.bootstrap.as_ref());
+    let as_of = node.and_then(|node| node.as_of);
+    Some(MetadataLine {
+        mode: if node.is_some() { "kraft" } else { "zookeeper" },
+        next_offset: as_of.map(|(offset, _)| offset.0),
+        timestamp: as_of.and_then(|(_, at)| time(at)),
+        features: as_of.and(node).map(|node| node.features.clone()),
+        leader_id: vote.map(|vote| vote.leader_id).filter(|id| *id >= 0),
+        leader_epoch: vote.map(|vote| vote.leader_epoch.0),
+        voters: voters.map(|(ids, _)| ids.clone()),
+        voters_source: voters.map(|(_, source)| source.words()),
+        bootstrap_file: bootstrap.map(|of| of.file.clone()),
+        bootstrap_features: bootstrap.and_then(|of| of.features.clone().ok()),
+        text: metadata_lines(look),
+    })
 }
 
 /// Returns the changes of living clusters that wait for their old values, by the state dir of this host.
@@ -314,6 +342,10 @@ fn write_text(
             )?,
             _ => writeln!(out, "{}  {}", dir.dir, dir.state)?,
         }
+    }
+    for (number, line) in status.metadata.iter().flat_map(|of| &of.text).enumerate() {
+        let label = if number == 0 { "metadata: " } else { "  " };
+        writeln!(out, "{label}{line}")?;
     }
     let counts = &status.preflight;
     if counts.fatal + counts.loss + counts.warning > 0 {
