@@ -71,6 +71,9 @@ pub fn groups(line: &FreeLine) -> Option<String> {
     if matches!(line.cost, DeletionCost::Leftover(_) | DeletionCost::Stray) {
         return None;
     }
+    if line.groups_unasked {
+        return Some("? not looked at as long as no segment goes; the plan names them".to_owned());
+    }
     Some(match line.groups_below() {
         None => "? nothing of __consumer_offsets is known here".to_owned(),
         Some(below) if below.is_empty() => "none known here has committed below it".to_owned(),

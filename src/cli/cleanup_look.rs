@@ -114,7 +114,8 @@ pub(crate) fn cleanup_asked(
         }
         CleanupWish::Leftovers | CleanupWish::Strays => Vec::new(),
     };
-    let (logs, more) = with_mirrors(context, look, logs);
+    let may_read = look.presence == Presence::Down || args.beside_broker;
+    let (logs, more) = with_mirrors(context, look, logs, may_read);
     doubts.extend(more);
     let judge = LeftoverJudge::of(look);
     let spec = CleanupSpec {

@@ -1,25 +1,41 @@
 //! What mirrors have of the logs from which segments could go.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 
 use super::{Context, Look};
 use crate::app::text::plural;
-use crate::disk::RealStorage;
+use crate::disk::{RealStorage, Storage as _};
 use crate::engine::{FactsRequest, read_copied_facts};
 use crate::mirror::{CopiedTo, Thinning, copied_to, unread_syncs};
 use crate::plan::cleanup::{FreeableLog, MirrorCopy};
 
+/// How the topics of offset syncs begin.
+const SYNCS_PREFIX: &str = "mm2-offset-syncs.";
+
 /// Names the mirrors of each log, by the offset syncs in the log dirs; returns what is doubtful about them too.
 ///
+/// Beside a running broker, of which nobody asked to read the batches (`may_read`), syncs that lie here are only named.
 /// Without a topic of syncs in the dirs or in the metadata nothing says that there is a mirror, and nothing is told.
 pub(super) fn with_mirrors(
     context: &Context,
     look: &Look,
     logs: Vec<FreeableLog>,
+    may_read: bool,
 ) -> (Vec<FreeableLog>, Vec<String>) {
     if logs.is_empty() {
         return (logs, Vec::new());
+    }
+    if !may_read {
+        let unread = syncs_here(&look.log_dirs);
+        let doubt = unread.first().map(|first| {
+            format!(
+                "whether a mirror has what goes is not known: {first} lies here, and the batches of a running broker are not read \
+                 (krescue mirror flows asks the cluster)"
+            )
+        });
+        return (logs, doubt.into_iter().collect());
     }
     let counter = AtomicU64::new(0);
     let request = FactsRequest {
@@ -62,6 +78,18 @@ pub(super) fn with_mirrors(
     let findings = findings.filter(|it| it.place.contains("mm2-offset-syncs"));
     doubts.extend(findings.map(|it| format!("{}: {}", it.place, it.text)));
     (logs, doubts)
+}
+
+/// Returns the partition dirs of offset syncs, by their names.
+fn syncs_here(log_dirs: &[PathBuf]) -> Vec<String> {
+    let dirs = log_dirs.iter();
+    let listed = dirs.filter_map(|dir| RealStorage.list(dir).ok()).flatten();
+    let names = listed.map(|entry| entry.name);
+    let mut names: Vec<String> = names
+        .filter(|name| name.starts_with(SYNCS_PREFIX))
+        .collect();
+    names.sort();
+    names
 }
 
 fn copies(mirrors: &[CopiedTo], log: &FreeableLog) -> Vec<MirrorCopy> {

@@ -33,9 +33,7 @@ pub(crate) fn free_offer(
     if made.chosen.missing > 0 {
         notes.push(missing(made));
     }
-    if !made.logs.is_empty() {
-        notes.extend(made.groups.gaps());
-    }
+    notes.extend(made.groups.gaps());
     if look.presence != Presence::Down && !spec.beside_broker {
         let beside = format!(
             ", or, on a dir that it has given up, by krescue cleanup --free {target} --on {} --beside-broker",

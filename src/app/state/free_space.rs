@@ -48,6 +48,8 @@ pub struct FreeLine {
     pub elsewhere: Option<String>,
     /// Groups that have committed less than the end of the last piece; `None` where nothing of groups is known.
     pub groups: Option<Vec<GroupBelow>>,
+    /// Whether groups were not looked at, since the ranked plan takes no segment.
+    pub groups_unasked: bool,
 }
 
 impl FreeLine {
@@ -174,6 +176,7 @@ pub fn free_lines(
             log_start: None,
             elsewhere: None,
             groups: None,
+            groups_unasked: false,
         })
         .collect();
     let counts = chosen.segments();
@@ -209,6 +212,7 @@ pub fn free_lines(
                     groups: segments
                         .last()
                         .and_then(|of| groups.below(&log.topic_partition, of.next_offset)),
+                    groups_unasked: groups.is_unasked,
                 }),
         );
     }

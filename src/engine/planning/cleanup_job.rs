@@ -28,7 +28,7 @@ use crate::terms::{KafkaVersion, Offset, Timestamp, TopicPartition, Uuid};
 /// Says whether a stray or future dir is proved to be one; with its partition's topic id, as far as it is known.
 pub type AskProof = Arc<dyn Fn(&Path, &DirName, Option<Uuid>) -> LeftoverProof + Send + Sync>;
 
-/// Returns what consumer groups have committed; asked once, where segments may go.
+/// Returns what consumer groups have committed; asked once, where segments go.
 pub type AskGroups = Arc<dyn Fn() -> GroupCommits + Send + Sync>;
 
 /// What a cleanup is asked for.
@@ -85,7 +85,7 @@ pub struct MadeCleanup {
     pub logs: Vec<FreeableLog>,
     /// What the next boot needs, by sizes alone.
     pub boot: BootNeeds,
-    /// What consumer groups have committed; empty where no segment may go.
+    /// What consumer groups have committed; not asked for where no segment is chosen.
     pub groups: GroupCommits,
     /// The partitions on the volume that is to become free.
     pub partitions: Vec<PartitionBytes>,
@@ -140,10 +140,12 @@ pub fn make_cleanup(storage: &dyn Storage, spec: &CleanupSpec) -> Result<MadeCle
             reads: sum.reads.saturating_add(of_dir.reads),
         }
     });
-    let groups = if logs.is_empty() {
-        GroupCommits::default()
-    } else {
+    // To read them costs as much as all of __consumer_offsets; leftovers move no log's start.
+    let moves_a_start = chosen.segments().values().any(|(count, _)| *count > 0);
+    let groups = if moves_a_start {
         (spec.groups)()
+    } else {
+        GroupCommits::unasked()
     };
     let meant = dirs.iter().filter(|dir| spec.on.contains(&dir.facts.path));
     let partitions = meant.flat_map(CleanupDir::partitions).collect();
@@ -372,4 +374,67 @@ fn topic_id(storage: &dyn Storage, dir: &Path) -> Option<Uuid> {
     const MOST: u64 = 64 << 10;
     let bytes = read_whole(storage, &dir.join(PARTITION_METADATA), MOST).ok()?;
     PartitionMetadata::parse(&bytes).ok().map(|of| of.topic_id)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+    use crate::disk::RealStorage;
+    use crate::plan::cleanup::FreeableSegment;
+
+    #[test]
+    fn commits_are_read_only_if_a_segment_goes() {
+        let home = tempfile::tempdir().unwrap();
+        let dir = home.path().to_owned();
+        for name in ["t-0", "u-1.3f0c1e9ad2b64c1c8a7be6f1a2b3c4d5-delete"] {
+            std::fs::create_dir(dir.join(name)).unwrap();
+            std::fs::write(dir.join(name).join("00000000000000000000.log"), [7; 5000]).unwrap();
+        }
+        std::fs::write(dir.join("t-0/00000000000000000010.log"), [7; 5000]).unwrap();
+        let asked = Arc::new(AtomicU64::new(0));
+        let counter = Arc::clone(&asked);
+        let mut spec = CleanupSpec {
+            log_dirs: vec![dir.clone()],
+            on: vec![dir.clone()],
+            wish: CleanupWish::Free(1),
+            only: None,
+            logs: vec![FreeableLog {
+                log_dir: dir,
+                dir_name: "t-0".to_owned(),
+                topic_partition: TopicPartition::new("t", 0),
+                log_start_offset: Offset(0),
+                log_end_offset: None,
+                segments: vec![FreeableSegment {
+                    base_offset: Offset(0),
+                    next_offset: Offset(10),
+                    bytes: 5000,
+                    freed: 8192,
+                    largest_timestamp: Timestamp(0),
+                    past_retention: true,
+                }],
+                mirrors: vec![],
+            }],
+            kafka_version: KafkaVersion::new(4, 4, 0),
+            version_source: String::new(),
+            now: Timestamp(0),
+            quarantine: None,
+            beside_broker: false,
+            replicas: Arc::new(|_| None),
+            proof: Arc::new(|_, _, _| LeftoverProof::Proved),
+            groups: Arc::new(move || {
+                counter.fetch_add(1, Ordering::Relaxed);
+                GroupCommits::default()
+            }),
+        };
+        let made = make_cleanup(&RealStorage, &spec).unwrap();
+        assert_eq!((made.logs.len(), made.chosen.choices.len()), (1, 1));
+        assert!(made.groups.is_unasked);
+        assert_eq!(asked.load(Ordering::Relaxed), 0);
+        spec.wish = CleanupWish::Free(9000);
+        let made = make_cleanup(&RealStorage, &spec).unwrap();
+        assert!(!made.groups.is_unasked);
+        assert_eq!(asked.load(Ordering::Relaxed), 1);
+    }
 }

@@ -16,6 +16,8 @@ pub struct GroupCommits {
     pub partitions: Option<i32>,
     /// What stood in the way, each a sentence's fragment.
     pub unread: Vec<String>,
+    /// Whether nobody looked, since no segment is to go.
+    pub is_unasked: bool,
 }
 
 impl GroupCommits {
@@ -37,8 +39,19 @@ impl GroupCommits {
         )
     }
 
-    /// Says of which groups nothing is known here; `None` where all are.
+    /// Returns what stands for commits that nobody needs: no segment is to go.
+    pub fn unasked() -> Self {
+        Self {
+            is_unasked: true,
+            ..Self::default()
+        }
+    }
+
+    /// Says of which groups nothing is known here; `None` where all are, and where nobody looked.
     pub fn gaps(&self) -> Option<String> {
+        if self.is_unasked {
+            return None;
+        }
         let missing: Vec<i32> = (0..self.partitions.unwrap_or(0))
             .filter(|number| !self.read.contains(number))
             .collect();
@@ -110,6 +123,7 @@ mod tests {
             read: read.iter().copied().collect(),
             partitions,
             unread: vec![],
+            is_unasked: false,
         }
     }
 
@@ -136,5 +150,6 @@ mod tests {
         assert!(gaps(&[1, 4], Some(8)).starts_with("partitions 0, 2-3, 5-7 of"));
         assert!(gaps(&[1, 2], None).starts_with("only partitions 1-2 of"));
         assert!(gaps(&[], Some(8)).starts_with("no partition of"));
+        assert_eq!(GroupCommits::unasked().gaps(), None);
     }
 }

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use krescue::demo::{DemoTree, write_crashed};
 
-use super::refusals::hold_lock;
 use crate::support::apply::contents;
 use crate::support::fixture::Tree;
+use crate::support::lock::hold_lock;
 use crate::support::program::{Ran, run};
 
 fn words<'a>(dirs: &'a str, version: &'a str, rest: &[&'a str]) -> Vec<&'a str> {
@@ -136,7 +136,7 @@ fn what_cannot_be_moved_is_refused_before_any_change() {
 fn a_living_broker_is_told_how_to_move_itself() {
     let tree = Tree::t4();
     tree.add_log_dir("d2", 2);
-    let _lock = hold_lock(&tree, "d1");
+    let _lock = hold_lock(&tree.path("d1"));
     let ran = run(
         &tree.path("."),
         &words(

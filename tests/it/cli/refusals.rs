@@ -2,10 +2,8 @@
 
 use std::fs::File;
 
-use nix::fcntl::{FcntlArg, fcntl};
-use nix::libc;
-
 use crate::support::fixture::Tree;
+use crate::support::lock::hold_lock;
 use crate::support::program::{Ran, run};
 
 fn apply(tree: &Tree, more: &[&str]) -> Ran {
@@ -67,32 +65,11 @@ fn a_hash_that_names_no_plan_is_refused() {
     assert!(ran.err.contains("no plan 0123456789abcdef"), "{}", ran.err);
 }
 
-/// Holds a dir's lock as Java does, with this process' id.
-pub(super) fn hold_lock(tree: &Tree, dir: &str) -> File {
-    let path = tree.path(dir).join(".lock");
-    let file = File::options()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(path)
-        .unwrap();
-    let lock = libc::flock {
-        l_type: i16::try_from(libc::F_WRLCK).unwrap(),
-        l_whence: 0,
-        l_start: 0,
-        l_len: 0,
-        l_pid: 0,
-    };
-    fcntl(&file, FcntlArg::F_SETLK(&lock)).unwrap();
-    file
-}
-
 #[test]
 fn a_lock_in_any_log_dir_is_a_living_broker() {
     let tree = Tree::t4();
     tree.add_log_dir("d2", 2);
-    let _lock = hold_lock(&tree, "d2");
+    let _lock = hold_lock(&tree.path("d2"));
     let home = tree.path(".");
     let before = tree.fingerprint("d1");
     let ran = run(

@@ -229,6 +229,7 @@ fn offer(target: u64) -> FreeOffer {
         read: BTreeSet::from([0]),
         partitions: Some(1),
         unread: vec![],
+        is_unasked: false,
     };
     FreeOffer {
         dir: dirs()[0].clone(),

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::told::Mirror;
 use crate::support::fixture::{file_name, indexes, segment};
+use crate::support::lock::hold_lock;
 use crate::support::program::{Ran, run};
 
 /// The topic, of whose offsets 0 to 285 were copied by the last sync of the golden mirror.
@@ -98,4 +99,20 @@ fn without_the_mirrors_syncs_the_missing_fact_is_named() {
         said.contains("mm2-offset-syncs.secondary.internal-0 lies on broker 1"),
         "{said}"
     );
+}
+
+/// Beside a broker nobody asked to read its batches, those of the offset syncs neither.
+#[test]
+fn beside_a_running_broker_the_syncs_are_named_and_not_read() {
+    let mirror = mirror();
+    let _lock = hold_lock(&mirror.path("primary"));
+    let ran = cleanup(&mirror, &["--past-retention", TOPIC, "--json"]).exits(3);
+    let doubts = ran.kind("doubt");
+    let named = doubts.iter().any(|doubt| {
+        let text = doubt["text"].as_str().unwrap();
+        text.contains("mm2-offset-syncs.")
+            && text.contains("batches of a running broker are not read")
+    });
+    assert!(named, "{doubts:?}");
+    assert!(!ran.codes().contains(&"not_mirrored".to_owned()));
 }
