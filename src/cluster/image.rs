@@ -451,6 +451,46 @@ mod tests {
     }
 
     #[test]
+    fn eligible_leaders_follow_their_records_and_are_cleared_by_topic_or_all() {
+        let mut image = MetadataImage::default();
+        for (name, id) in [("t", 1), ("u", 2)] {
+            image.apply(topic(name, id));
+            image.apply(partition(id));
+            let shrink = PartitionChangeRecord {
+                isr: Some(vec![]),
+                leader: Some(-1),
+                elr: Some(vec![2]),
+                last_known_elr: Some(vec![1]),
+                ..change(id)
+            };
+            assert!(image.apply(MetadataRecord::PartitionChange(shrink)));
+            // What a change does not name stays.
+            let other = PartitionChangeRecord {
+                directories: Some(vec![]),
+                ..change(id)
+            };
+            assert!(image.apply(MetadataRecord::PartitionChange(other)));
+        }
+        let of = |image: &MetadataImage, name: &str| {
+            let partition = image.partition(&TopicPartition::new(name, 0)).unwrap();
+            (
+                partition.leader,
+                partition.elr.clone(),
+                partition.last_known_elr.clone(),
+            )
+        };
+        assert_eq!(of(&image, "t"), (None, vec![2], vec![1]));
+        let clear = |topic: &str| MetadataRecord::ClearElr {
+            topic: topic.to_owned(),
+        };
+        assert!(image.apply(clear("t")) && !image.apply(clear("nobody")));
+        assert_eq!(of(&image, "t"), (None, vec![], vec![]));
+        assert_eq!(of(&image, "u"), (None, vec![2], vec![1]));
+        assert!(image.apply(clear("")));
+        assert_eq!(of(&image, "u"), (None, vec![], vec![]));
+    }
+
+    #[test]
     fn a_null_value_removes_a_config() {
         let mut image = MetadataImage::default();
         image.apply(config(Some("5")));

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use krescue::disk::{DiskAction, RealStorage};
 use krescue::engine::{JobOutcome, MadePlan, PlanSpec, PlanStore, plan_here};
+use krescue::plan::retention::{HighWatermark, TimeSource};
 use krescue::plan::{HandOver, OnLoss};
 use krescue::terms::{KafkaVersion, Timestamp};
 use nix::libc::{EACCES, EINTR, EIO, EMFILE, ENOSPC, EROFS};
@@ -340,4 +341,97 @@ fn what_appears_or_changes_between_plan_and_step_is_noticed() {
         assert_eq!(log.len(), u64::try_from(SEGMENT - 100).unwrap(), "not cut");
         assert!(dir.join("00000000000000009000.index").exists());
     }
+}
+
+/// Fails with EIO what `is_bad` picks.
+fn bad_sectors(is_bad: impl Fn(&Call) -> bool + Send + 'static) -> FaultyStorage {
+    FaultyStorage::new(move |call| {
+        if is_bad(call) {
+            Fault::Fails(EIO)
+        } else {
+            Fault::None
+        }
+    })
+}
+
+/// A dir on bad sectors is told, and what can be read is counted all the same.
+#[test]
+fn an_io_error_under_a_survey_is_told_of_the_dir_that_has_it() {
+    let tree = Tree::t4();
+    tree.add_partition("d1", "u-0", 2);
+    let dirs = [tree.path("d1")];
+    let look = |storage: &FaultyStorage| {
+        krescue::engine::survey_all(storage, &dirs, Timestamp(1_700_000_100_000)).remove(0)
+    };
+    let storage = bad_sectors(|call| call.action == DiskAction::List && call.path.ends_with("t-0"));
+    let usage = look(&storage).unwrap();
+    let of = |name: &str| usage.logs.iter().find(|log| log.name == name).unwrap();
+    assert!(
+        of("t-0")
+            .error
+            .as_ref()
+            .unwrap()
+            .contains("Input/output error")
+    );
+    assert_eq!((of("t-0").segments, of("u-0").segments), (0, 2));
+    assert_eq!(of("u-0").error, None);
+    let storage = bad_sectors(|call| call.action == DiskAction::List && call.path.ends_with("d1"));
+    let cause = look(&storage).unwrap_err();
+    assert!(cause.contains("Input/output error"), "{cause}");
+}
+
+/// Retention falls back as Kafka does where an index cannot be read, and says so; a log that cannot be listed is left out.
+#[test]
+fn an_io_error_under_retention_is_a_finding_and_no_verdict_by_a_guess() {
+    let tree = Tree::t4();
+    tree.add_partition("d1", "u-0", 2);
+    // Stopped cleanly: only the ends of indexes are read.
+    tree.write("d1/.kafka_cleanshutdown", "");
+    let spec = krescue::engine::RetentionSpec {
+        log_dirs: vec![tree.path("d1")],
+        selection: None,
+        beside: krescue::engine::Beside::Nobody,
+        is_sole_in_sync: Arc::new(|_| true),
+        is_compacted: Arc::new(|_| false),
+        threads: None,
+    };
+    let read = |storage: &FaultyStorage| {
+        krescue::engine::read_retention(storage, &spec, &|| true).unwrap()
+    };
+    let bad_index = "t-0/00000000000000001000.timeindex";
+    let storage =
+        bad_sectors(move |call| call.action == DiskAction::Read && call.path.ends_with(bad_index));
+    let reading = read(&storage);
+    let log = &reading.logs[0];
+    assert_eq!(log.dir_name, "t-0");
+    assert_eq!(log.findings.len(), 1, "{:?}", log.findings);
+    assert_eq!(log.findings[0].code, krescue::log::FindingCode::Unreadable);
+    assert!(log.findings[0].text.contains("Input/output error"));
+    let sources: Vec<TimeSource> = log.segments.iter().map(|of| of.time_source).collect();
+    let by_index = TimeSource::TimeIndex;
+    assert_eq!(
+        sources,
+        [by_index, TimeSource::FileTime, by_index, by_index]
+    );
+    // Where the end of the log cannot be read, its high watermark is not known, and nothing goes.
+    let active = "t-0/00000000000000003000.log";
+    let storage =
+        bad_sectors(move |call| call.action == DiskAction::Read && call.path.ends_with(active));
+    let log = &read(&storage).logs[0];
+    assert_eq!(
+        (log.log_end_offset, log.high_watermark),
+        (None, HighWatermark::Unknown)
+    );
+    let storage = bad_sectors(|call| call.action == DiskAction::List && call.path.ends_with("t-0"));
+    let reading = read(&storage);
+    assert_eq!(reading.logs.len(), 1);
+    assert_eq!(reading.findings.len(), 1, "{:?}", reading.findings);
+    assert_eq!(reading.findings[0].1.file.as_deref(), Some("t-0"));
+    let storage = bad_sectors(|call| call.action == DiskAction::List && call.path.ends_with("d1"));
+    let reading = read(&storage);
+    assert!(reading.logs.is_empty());
+    assert_eq!(
+        reading.findings[0].1.code,
+        krescue::log::FindingCode::LogDir
+    );
 }

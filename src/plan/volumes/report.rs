@@ -488,3 +488,120 @@ fn problem(problem: &DirProblem) -> Finding {
         ),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::volumes::{DirUsage, SpaceFacts};
+
+    const GIB: u64 = 1 << 30;
+
+    fn facts(dir: &str, problems: Vec<DirProblem>) -> VolumeFacts {
+        VolumeFacts {
+            dir: dir.into(),
+            volume: Some(dir.to_owned()),
+            mount_point: Some(dir.into()),
+            fs_type: Some("xfs".to_owned()),
+            source: None,
+            options: "rw".to_owned(),
+            space: Some(SpaceFacts {
+                total: 100 * GIB,
+                free: 20 * GIB,
+                free_root: 20 * GIB,
+                inodes: None,
+                free_inodes: None,
+            }),
+            device_bytes: None,
+            problems,
+            usage: DirUsage {
+                is_whole: true,
+                ..DirUsage::default()
+            },
+            held: vec![],
+        }
+    }
+
+    /// Each state with its finding; of several the worst names the state, and each is told.
+    #[test]
+    fn a_dir_is_as_bad_as_the_worst_that_is_known_of_it() {
+        let missing = || DirProblem::Missing {
+            cause: "no such dir".to_owned(),
+        };
+        let not_mounted = || DirProblem::NotMounted {
+            mount_point: "/var/lib/k2".into(),
+        };
+        let failing = || DirProblem::Failing {
+            errors: 3,
+            last: "sector 8 of sdb".to_owned(),
+        };
+        let offline = || DirProblem::Offline {
+            since: Some(Timestamp(0)),
+            cause: Some("No space left on device".to_owned()),
+        };
+        for (problems, state, severity, words) in [
+            (vec![], DirState::Online, None, ""),
+            (
+                vec![missing()],
+                DirState::Missing,
+                Some(Severity::Fatal),
+                "no such dir",
+            ),
+            (
+                vec![not_mounted(), missing()],
+                DirState::NotMounted,
+                Some(Severity::Fatal),
+                "/var/lib/k2 is in /etc/fstab and is not mounted",
+            ),
+            (
+                vec![failing()],
+                DirState::Failing,
+                Some(Severity::Loss),
+                "the kernel reports 3 I/O errors of its device, the last: sector 8 of sdb",
+            ),
+            (
+                vec![failing(), offline()],
+                DirState::Offline,
+                Some(Severity::Loss),
+                "the broker has given it up at 1970-01-01T00:00:00Z: No space left on device",
+            ),
+            (
+                vec![DirProblem::ReadOnly, DirProblem::Cordoned],
+                DirState::ReadOnly,
+                Some(Severity::Fatal),
+                "can only be read",
+            ),
+        ] {
+            let count = problems.len();
+            let report = VolumeReport::of(vec![facts("/a", problems)], &[], Timestamp(0), 100);
+            let row = &report.rows[0];
+            assert_eq!(row.state, state);
+            let findings = report.findings(row);
+            assert_eq!(findings.len(), count, "{findings:?}");
+            let worst = findings.iter().map(|finding| finding.severity).max();
+            assert_eq!(worst, severity);
+            let told = findings.iter().any(|finding| finding.text.contains(words));
+            assert!(told || words.is_empty(), "{findings:?}");
+        }
+    }
+
+    #[test]
+    fn a_volume_counts_as_full_at_the_share_that_is_asked_for() {
+        let sample = |at, used: u64| UsedSample {
+            at: Timestamp(at),
+            volume: "/a".to_owned(),
+            used: used * GIB,
+        };
+        // 6 GiB in the last 10 minutes: 80 GiB of 100 are used now.
+        let now = Timestamp(600_000);
+        let samples = [sample(0, 74)];
+        let row = |full_at| {
+            let report = VolumeReport::of(vec![facts("/a", vec![])], &samples, now, full_at);
+            let told = report.findings(&report.rows[0]);
+            (report.rows[0].full_in[0], told.len())
+        };
+        assert_eq!(row(100), (Some(2000), 0));
+        assert_eq!(row(90), (Some(1000), 0));
+        assert_eq!(row(80), (Some(0), 1));
+        assert_eq!(row(50), (Some(0), 1));
+    }
+}

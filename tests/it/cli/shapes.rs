@@ -133,3 +133,51 @@ fn what_others_rely_on_is_there() {
     assert_eq!(ran.lines()[0]["kind"], "run");
     ran.summary();
 }
+
+/// The field names of what frees space and of what judges it.
+#[test]
+fn each_kind_of_retention_and_cleanup_has_its_fields() {
+    let home = tempfile::tempdir().unwrap();
+    let demo = krescue::demo::write_crashed(home.path()).unwrap();
+    let stale = demo.log_dirs[0].join("t-9.3f0c1e9ad2b64c1c8a7be6f1a2b3c4d5-delete");
+    std::fs::create_dir(&stale).unwrap();
+    std::fs::write(stale.join("00000000000000000000.log"), vec![7; 9_000]).unwrap();
+    let dirs: Vec<&str> = demo
+        .log_dirs
+        .iter()
+        .map(|dir| dir.to_str().unwrap())
+        .collect();
+    let (all, version) = (dirs.join(","), demo.kafka_version.to_string());
+    let look = |words: &[&str]| {
+        let named = ["--log-dirs", &all, "--kafka-version", &version];
+        run(home.path(), &[&named[..], words, &["--json"]].concat())
+    };
+    let mut names: Vec<String> = std::fs::read_dir(dirs[0])
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| !name.starts_with("__") && !name.contains('.') && name.contains('-'))
+        .filter(|name| demo.log_dirs[0].join(name).is_dir())
+        .collect();
+    names.sort();
+    let some = names[0].as_str();
+    let segments = look(&["segments", some]);
+    let free = [
+        "cleanup",
+        "--free",
+        "1MiB",
+        "--on",
+        dirs[0],
+        "--quarantine",
+        "none",
+    ];
+    let cleanup = look(&free);
+    let relocation = look(&["move", some, "--to", dirs[1]]);
+    let shown =
+        |name: &str, ran: &Ran| format!("# {name}\n{}\n", shapes(std::slice::from_ref(ran)));
+    let text = [
+        shown("segments", &segments),
+        shown("cleanup", &cleanup),
+        shown("move", &relocation),
+    ];
+    super::assert_snapshot("cli-json-fields-retention", &text.concat());
+}

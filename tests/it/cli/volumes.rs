@@ -205,3 +205,88 @@ fn a_second_look_has_a_rate_of_its_own() {
     assert_eq!(second["rate_10m_source"], "samples");
     assert!(second["rate_10m"].as_i64().unwrap() > 0);
 }
+
+#[test]
+fn a_volume_counts_as_full_at_the_share_that_is_named() {
+    if !inside() {
+        return;
+    }
+    let tree = Tree::t4();
+    mount_tmpfs(&tree.path("v"), "size=4m");
+    let dir = tree.path("v/d1");
+    crate::support::apply::copy_tree(&tree.path("d1"), &dir);
+    std::fs::write(tree.path("v/filler"), vec![1; 2 << 20]).unwrap();
+    let look = |more: &[&str]| {
+        let words = [&["--log-dirs", "v/d1", "volumes", "--json"], more].concat();
+        run(&tree.path("."), &words)
+    };
+    let used = volume(&look(&[]), "d1")["used_percent"].as_u64().unwrap();
+    assert!((30..90).contains(&used), "{used}");
+    let in_use = |ran: &Ran| {
+        let findings = ran.kind("finding");
+        findings
+            .iter()
+            .filter(|line| line["text"] == format!("{used} % of the volume are in use"))
+            .count()
+    };
+    for (share, told) in [(used, 1), (used + 1, 0), (1, 1), (100, 0)] {
+        let ran = look(&["--full-at", &share.to_string()]);
+        assert_eq!(in_use(&ran), told, "{share}: {}", ran.out);
+        // The share itself is rounded up.
+        if share != used {
+            let full = volume(&ran, "d1")["full_in_10m_s"] == 0;
+            assert_eq!(full, share < used, "{share}: {}", ran.out);
+        }
+    }
+    look(&["--full-at", "0"]).exits(2);
+    look(&["--full-at", "101"]).exits(2);
+}
+
+#[test]
+fn a_log_that_is_named_says_what_took_a_dir_offline() {
+    let tree = Tree::t4();
+    let dir = tree.path("d1");
+    let log = format!(
+        "[2026-11-30 14:00:00,000] INFO Starting log manager (kafka.log.LogManager)\n\
+         [2026-11-30 14:00:02,000] ERROR Error while writing to checkpoint file {0}/recovery-point-offset-checkpoint (a.LogDirFailureChannel)\n\
+         java.io.IOException: No space left on device\n\
+         [2026-11-30 14:00:03,000] WARN [ReplicaManager broker=1] Stopped serving replicas in dir {0} (kafka.server.ReplicaManager)\n",
+        dir.display()
+    );
+    tree.write("server.log", log);
+    let all = dir.display().to_string();
+    let look = |more: &[&str]| {
+        let words = [&["--log-dirs", &all, "volumes", "--json"], more].concat();
+        run(&tree.path("."), &words)
+    };
+    assert_eq!(volume(&look(&[]), "d1")["state"], "online");
+    let ran = look(&["--log", "server.log"]).exits(3);
+    let line = volume(&ran, "d1");
+    assert_eq!(line["state"], "offline");
+    let cause = line["cause"].as_str().unwrap();
+    assert!(
+        cause.ends_with("java.io.IOException: No space left on device"),
+        "{cause}"
+    );
+    assert!(line["since"].is_string(), "{line}");
+    let text = run(
+        &tree.path("."),
+        &["--log-dirs", &all, "volumes", "--log", "server.log"],
+    )
+    .out;
+    assert!(text.contains("offline"), "{text}");
+}
+
+#[test]
+fn a_dir_that_is_not_there_is_told_beside_those_that_are() {
+    let tree = Tree::t4();
+    let ran = run(
+        &tree.path("."),
+        &["--log-dirs", "d1,gone", "volumes", "--json"],
+    )
+    .exits(3);
+    assert_eq!(volume(&ran, "d1")["state"], "online");
+    let line = volume(&ran, "gone");
+    assert_eq!(line["state"], "missing");
+    assert!(line["kafka"].is_null() || line["kafka"] == 0, "{line}");
+}
