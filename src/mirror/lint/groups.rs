@@ -58,7 +58,7 @@ fn left_out(rules: &mut Rules<'_>, flow: &Flow) {
     // Groups that read the same topics are one line.
     let mut reads_nothing: BTreeMap<Vec<&str>, Vec<&str>> = BTreeMap::new();
     // And groups that one item leaves out.
-    let mut left_out: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    let mut left_out: BTreeMap<(String, &str), Vec<&str>> = BTreeMap::new();
     for (name, group) in groups {
         if group.commits.is_empty() || !is_consumer_group(group) {
             continue;
@@ -66,12 +66,12 @@ fn left_out(rules: &mut Rules<'_>, flow: &Flow) {
         match flow.filter_group(name) {
             Taken::NotIncluded => {
                 let why = "no item of groups matches".to_owned();
-                left_out.entry(why).or_default().push(name);
+                left_out.entry((why, "")).or_default().push(name);
             }
             Taken::Excluded { item } => {
                 let item = item.map_or_else(String::new, |item| format!(" ({item})"));
-                let why = format!("groups.exclude{item} leaves out");
-                left_out.entry(why).or_default().push(name);
+                let why = format!("groups.exclude{item} leaves");
+                left_out.entry((why, " out")).or_default().push(name);
             }
             Taken::Yes => {
                 let none = group
@@ -86,10 +86,10 @@ fn left_out(rules: &mut Rules<'_>, flow: &Flow) {
             Taken::Unknown => {}
         }
     }
-    for (why, groups) in left_out {
+    for ((why, how), groups) in left_out {
         let text = match groups.len() {
-            1 => format!("{why} it: it gets no checkpoint"),
-            count => format!("{why} {count} groups: they get no checkpoint"),
+            1 => format!("{why} it{how}: it gets no checkpoint"),
+            count => format!("{why} {count} groups{how}: they get no checkpoint"),
         };
         rules.tell_flow(
             "W-GRP-EXCL",
