@@ -111,18 +111,26 @@ fn block(bytes: &[u8; BLOCK]) -> __m256i {
 /// Returns the constants for the first and the second half of 128 bits, whose product is to stand `bits` bits further on.
 ///
 /// A product of reflected numbers lies one bit low, and the constants lie in the lower half of 64 bits: 32 and 1 bits less.
-const fn carries(bits: usize) -> [i64; 2] {
-    [reflected_power(bits + 31), reflected_power(bits - 33)]
+pub(super) const fn carries(bits: usize) -> [i64; 2] {
+    [reflected_power(bits + 31, 0), reflected_power(bits, 33)]
 }
 
-/// Returns x to the power of `n` modulo the polynomial, its bits in reverse.
-const fn reflected_power(n: usize) -> i64 {
+/// Returns x to the power of `up - down` modulo the polynomial, its bits in reverse.
+const fn reflected_power(up: usize, down: usize) -> i64 {
     let (mut power, mut done) = (1_u64, 0);
-    while done < n {
+    while done < up {
         power <<= 1;
         if power >> 32 != 0 {
             power ^= POLYNOMIAL;
         }
+        done += 1;
+    }
+    done = 0;
+    while done < down {
+        if power & 1 != 0 {
+            power ^= POLYNOMIAL;
+        }
+        power >>= 1;
         done += 1;
     }
     // The reduced power has 32 bits; reversed, they lie in the upper half.

@@ -4,7 +4,7 @@
 //! one short stream runs at a third of the speed that four side by side reach.
 
 #[cfg(target_arch = "x86_64")]
-use super::folding;
+use super::{folding, wide_folding};
 
 /// How many checksums are computed at once.
 pub const LANES: usize = 4;
@@ -14,9 +14,24 @@ pub(super) const WORD: usize = 8;
 /// What is left of a piece when the shortest ends is left to the crate from this length on.
 const LONG_REST: usize = 256;
 
+/// Says whether each of several pieces is summed by wide carry-less multiplication.
+#[inline]
+pub(super) fn are_wide() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return wide_folding::is_there();
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
 /// Returns the CRC-32C of each piece: fastest where they are about as long, up to 16 KiB.
 #[inline]
 pub fn crc32c_each(pieces: [&[u8]; LANES]) -> [u32; LANES] {
+    #[cfg(target_arch = "x86_64")]
+    if wide_folding::is_there() {
+        #[expect(unsafe_code, reason = "the processor was asked for what this needs")]
+        // SAFETY: the function is safe code, compiled for instructions that this processor has.
+        return unsafe { wide_folding::by_wide(pieces) };
+    }
     #[cfg(target_arch = "x86_64")]
     if folding::is_there() {
         #[expect(unsafe_code, reason = "the processor was asked for what this needs")]
@@ -102,7 +117,7 @@ pub(super) fn word(bytes: [u8; WORD]) -> u64 {
     reason = "the instruction leaves the upper half zero"
 )]
 #[inline]
-fn low(sum: u64) -> u32 {
+pub(super) fn low(sum: u64) -> u32 {
     sum as u32
 }
 
@@ -145,6 +160,13 @@ mod tests {
     fn check(pieces: [&[u8]; LANES]) {
         let expected = pieces.map(crc32c::crc32c);
         assert_eq!(crc32c_each(pieces), expected);
+        #[cfg(target_arch = "x86_64")]
+        if wide_folding::is_there() && folding::is_there() {
+            #[expect(unsafe_code, reason = "the processor was asked for what this needs")]
+            // SAFETY: as in `crc32c_each`.
+            let by_both = unsafe { folding::by_both(pieces) };
+            assert_eq!(by_both, expected);
+        }
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("sse4.2") {
             #[expect(unsafe_code, reason = "the processor was asked for what this needs")]

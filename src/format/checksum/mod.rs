@@ -4,6 +4,8 @@
 mod folding;
 mod lanes;
 mod wide;
+#[cfg(target_arch = "x86_64")]
+mod wide_folding;
 
 pub use lanes::{LANES, crc32c_each};
 
@@ -27,7 +29,11 @@ pub fn crc32c_append(crc: u32, bytes: &[u8]) -> u32 {
 /// Returns up to which length several pieces are faster summed side by side than one after the other.
 #[inline]
 pub fn side_by_side_up_to() -> usize {
-    if wide::is_there() { 512 } else { 16 << 10 }
+    match (wide::is_there(), lanes::are_wide()) {
+        (true, true) => 4 << 10,
+        (true, false) => 512,
+        (false, _) => 16 << 10,
+    }
 }
 
 /// Returns the CRC-32 (zlib, IEEE) of `bytes`: messages of magic 0 and 1.
