@@ -1,6 +1,6 @@
 //! `recover --hand-over verify` against a real broker's own log loading over the same log dirs, in turns, warm or cold.
 //!
-//! `cargo bench --features real-kafka --bench recover [-- NAME..]`; needs what the broker tests need, and room for 9 GiB
+//! `cargo bench --features real-kafka --bench recover [-- NAME.. TURNS]`; needs what the broker tests need, and room for 9 GiB
 //! below the target folder. A boot is measured by its own line `Loaded N logs in T ms`, krescue by the wall clock of the
 //! whole command, plan and apply. Before each turn the recovery points are forgotten and the producer snapshots moved away,
 //! so both read and check every batch.
@@ -30,6 +30,7 @@ use support::kafka::{Kafka, run, target};
 use support::process::Process;
 
 const VERSION: &str = "4.4.0";
+/// Turns of each, unless told.
 const ROUNDS: usize = 3;
 
 /// What lies in the log dirs.
@@ -106,6 +107,11 @@ fn main() {
         .skip(1)
         .filter(|name| !name.starts_with('-'))
         .collect();
+    let turns = wanted.iter().find_map(|word| word.parse().ok());
+    let wanted: Vec<String> = wanted
+        .into_iter()
+        .filter(|word| word.parse::<usize>().is_err())
+        .collect();
     for shape in SHAPES
         .iter()
         .filter(|shape| wanted.is_empty() || wanted.iter().any(|name| name == shape.name))
@@ -152,7 +158,7 @@ fn main() {
         }
         let mut rounds = Vec::new();
         // The first turn makes the indexes that both find afterwards.
-        for round in 0..=ROUNDS {
+        for round in 0..=turns.unwrap_or(ROUNDS) {
             forget(&folder, &dirs, shape.cold);
             let ours = krescue(&folder);
             forget(&folder, &dirs, shape.cold);
@@ -266,8 +272,9 @@ fn forget(folder: &Path, dirs: &[PathBuf], cold: bool) {
             }
         }
     }
+    // What others left to write would be charged to whoever syncs first.
+    nix::unistd::sync();
     if cold {
-        nix::unistd::sync();
         fs::write("/proc/sys/vm/drop_caches", "3").unwrap();
     }
 }
