@@ -1,6 +1,6 @@
 //! Runs the job that carries out a stored plan, and watches it to its end.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use super::report::{ProgressLine, ProgressReport, Reached};
 use super::signals::StopWish;
 use super::{CliError, Exit, clock};
 use crate::engine::{
-    Confirmed, JobEvent, JobOutcome, JobSpec, JobState, LogState, StoredPlan, Who, start_job,
+    Confirmed, JobOutcome, JobSpec, JobState, LogState, StoredPlan, Who, start_job,
 };
 use crate::plan::{LogDirPlan, PartitionPlan};
 
@@ -30,13 +30,16 @@ pub(super) struct Applied {
     /// Whether it may have changed anything.
     pub(super) began: bool,
     /// What it said of each log, by log dir and dir name.
-    logs: BTreeMap<(PathBuf, String), LogState>,
+    logs: HashMap<PathBuf, HashMap<String, LogState>>,
 }
 
 impl Applied {
     /// Says whether a log reached its planned end.
     pub(super) fn reached(&self, dir: &LogDirPlan, log: &PartitionPlan) -> Reached {
-        let said = self.logs.get(&(dir.path.clone(), log.dir_name.clone()));
+        let said = self
+            .logs
+            .get(&dir.path)
+            .and_then(|logs| logs.get(&log.dir_name));
         let whole = matches!(self.exit, Exit::Ok | Exit::Findings);
         match said {
             Some(LogState::Done) => Reached::End,
@@ -81,28 +84,22 @@ pub(super) fn apply(
     let mut handle = start_job(request.state_dir, &spec)?;
     let job = handle.id().to_string();
     let mut progress = ProgressReport::start();
-    let mut logs = BTreeMap::new();
+    let mut logs: HashMap<PathBuf, HashMap<String, LogState>> = HashMap::new();
     let mut asked = false;
     let mut began = false;
     let mut unseen = 0;
     let state = loop {
-        let tail = handle.tail()?;
+        let tail = handle.brief_tail()?;
         for event in tail.events {
-            match event {
-                JobEvent::Log {
-                    log_dir,
-                    dir_name,
-                    state,
-                    ..
-                } => {
-                    logs.insert((log_dir, dir_name), state);
-                }
-                JobEvent::Step { .. } => began = true,
-                JobEvent::Note { text } => {
-                    progress.end();
-                    let _ = writeln!(std::io::stderr().lock(), "krescue: {text}");
-                }
-                _ => {}
+            began |= event.event == "step";
+            if let Some(text) = event.text {
+                progress.end();
+                let _ = writeln!(std::io::stderr().lock(), "krescue: {text}");
+            }
+            if let (Some(log_dir), Some(name), Some(state)) =
+                (event.log_dir, event.dir_name, event.state)
+            {
+                logs.entry(log_dir).or_default().insert(name, state);
             }
         }
         match tail.state {

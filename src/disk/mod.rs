@@ -10,6 +10,7 @@ mod open_files;
 mod ownership;
 mod pace;
 mod page_cache;
+mod plain_file;
 mod private_mount;
 mod segment_bytes;
 mod session;

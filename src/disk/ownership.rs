@@ -32,8 +32,9 @@ impl Ownership {
         } else {
             metadata.mode() & 0o7777
         };
-        let attributes = match File::open(path) {
-            Ok(file) if metadata.is_file() => attributes(&file),
+        let file = metadata.is_file().then(|| File::open(path));
+        let attributes = match file {
+            Some(Ok(file)) => attributes(&file),
             _ => Vec::new(),
         };
         Ok(Self {

@@ -4,7 +4,6 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
@@ -13,6 +12,7 @@ use rustix::io::retry_on_intr;
 
 use super::error::{DiskAction, DiskError};
 use super::ownership::Ownership;
+use super::plain_file::PlainFile;
 use super::session::may_change;
 
 /// What lies behind a name; symbolic links are followed, as Java's `File` does.
@@ -92,6 +92,11 @@ pub trait ReadAt: Send + Sync {
 
     /// Returns the file's length now.
     fn file_len(&self) -> io::Result<u64>;
+
+    /// Returns the file's length when it was opened, or now.
+    fn opened_len(&self) -> io::Result<u64> {
+        self.file_len()
+    }
 
     /// Tells the system that the file is read front to back.
     fn advise_sequential(&self) {}
@@ -192,7 +197,7 @@ impl Storage for RealStorage {
     }
 
     fn open(&self, path: &Path) -> Result<Box<dyn ReadAt>, DiskError> {
-        let file = open_plain(path).map_err(DiskError::of(DiskAction::Open, path))?;
+        let file = PlainFile::open(path).map_err(DiskError::of(DiskAction::Open, path))?;
         Ok(Box::new(file))
     }
 
@@ -326,7 +331,7 @@ impl Storage for RealStorage {
 
 /// Copies bytes of a plain file into an open one.
 fn copy_piece(from: &Path, piece: Piece, target: &File, to: &Path) -> Result<(), DiskError> {
-    let source = open_plain(from).map_err(DiskError::of(DiskAction::Open, from))?;
+    let source = PlainFile::open(from).map_err(DiskError::of(DiskAction::Open, from))?;
     let mut buffer = vec![0_u8; 1 << 20];
     let mut done = 0;
     while done < piece.len {
@@ -335,7 +340,8 @@ fn copy_piece(from: &Path, piece: Piece, target: &File, to: &Path) -> Result<(),
             .min(buffer.len());
         let window = buffer.get_mut(..window).unwrap_or_default();
         let at = piece.from.saturating_add(done);
-        let read = read_full(&source, window, at)
+        let read = source
+            .read_at(window, at)
             .map_err(|error| DiskError::new(DiskAction::Read, from, error).at(at))?;
         if read == 0 {
             let error = io::Error::from(io::ErrorKind::UnexpectedEof);
@@ -349,82 +355,6 @@ fn copy_piece(from: &Path, piece: Piece, target: &File, to: &Path) -> Result<(),
         done += read as u64;
     }
     Ok(())
-}
-
-impl ReadAt for File {
-    fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
-        read_full(self, buffer, position)
-    }
-
-    fn file_len(&self) -> io::Result<u64> {
-        self.metadata().map(|metadata| metadata.len())
-    }
-
-    fn advise_sequential(&self) {
-        // Advice may be ignored, and so may its error.
-        let _ = rustix::fs::fadvise(self.as_fd(), 0, None, rustix::fs::Advice::Sequential);
-    }
-
-    fn next_data(&self, position: u64) -> io::Result<Option<u64>> {
-        match rustix::fs::seek(self.as_fd(), rustix::fs::SeekFrom::Data(position)) {
-            Ok(data) => Ok(Some(data)),
-            Err(rustix::io::Errno::NXIO) => Ok(None),
-            Err(rustix::io::Errno::INVAL) => Ok(Some(position)),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    fn data_end(&self, position: u64) -> io::Result<u64> {
-        match rustix::fs::seek(self.as_fd(), rustix::fs::SeekFrom::Hole(position)) {
-            Ok(hole) => Ok(hole),
-            Err(rustix::io::Errno::NXIO | rustix::io::Errno::INVAL) => self.file_len(),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    fn is_cached(&self, position: u64, len: u64) -> Option<bool> {
-        super::page_cache::is_cached(self, position, len)
-    }
-
-    fn drop_cached(&self, position: u64, len: u64) {
-        let len = std::num::NonZeroU64::new(len);
-        let _ = rustix::fs::fadvise(self.as_fd(), position, len, rustix::fs::Advice::DontNeed);
-    }
-}
-
-/// Opens a plain file for reading; never blocks on a pipe that lies in a file's place.
-fn open_plain(path: &Path) -> io::Result<File> {
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags(nix::libc::O_NONBLOCK | nix::libc::O_CLOEXEC)
-        .open(path)?;
-    let metadata = file.metadata()?;
-    if metadata.is_dir() {
-        return Err(io::Error::from(io::ErrorKind::IsADirectory));
-    }
-    if !metadata.is_file() {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "not a plain file",
-        ));
-    }
-    Ok(file)
-}
-
-/// Reads until `buffer` is full or the file ends; goes on after signals and short reads.
-fn read_full(file: &File, buffer: &mut [u8], position: u64) -> io::Result<usize> {
-    let mut done = 0;
-    while let Some(rest) = buffer.get_mut(done..).filter(|rest| !rest.is_empty()) {
-        match FileExt::read_at(file, rest, position + done as u64) {
-            Ok(0) => break,
-            Ok(read) => done += read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            // The good prefix first: the next read meets the error at its exact place.
-            Err(_) if done > 0 => break,
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(done)
 }
 
 fn file_stat(metadata: &std::fs::Metadata) -> FileStat {

@@ -28,7 +28,7 @@ pub use audit::job_audit::audit_refusal;
 pub use error::EngineError;
 pub use event::{DirProgress, JobEvent, JobOutcome, LogState, Phase, Progress};
 pub use job::handle::{
-    JOB_SUBCOMMAND, JobHandle, JobState, JobSummary, Tail, interrupted_clock, list_jobs,
+    JOB_SUBCOMMAND, JobHandle, JobState, JobSummary, Tail, ToldEvent, interrupted_clock, list_jobs,
     request_stop, start_job,
 };
 pub use job::job_run::run_job;

@@ -30,11 +30,8 @@ impl Content {
 
 /// Returns `bytes` in lower-case hex.
 pub(crate) fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes
-        .iter()
-        .fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    let mut text = String::with_capacity(bytes.len() * 2);
+    text.extend(digits.filter_map(|digit| char::from_digit(digit.into(), 16)));
+    text
 }

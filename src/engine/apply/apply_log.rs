@@ -294,12 +294,13 @@ impl<'a> LogApply<'a> {
 
     /// Returns owner and mode of a file that is about to be written; a log that lies beside lends its mode.
     fn owner_of(&self, storage: &dyn Storage, path: &Path) -> Result<Ownership, DiskError> {
-        let mut owner = new_owner(self.log_dir, path)?;
-        if storage.stat(path).is_err() {
-            let log = self.plan.stamps.iter().find(|stamp| is_log(&stamp.name));
-            if let Some(log) = log.and_then(|log| storage.stat(&self.dir.join(&log.name)).ok()) {
-                owner.mode = log.mode;
-            }
+        if let Ok(owner) = Ownership::of(path) {
+            return Ok(owner);
+        }
+        let mut owner = owner_in(self.log_dir)?;
+        let log = self.plan.stamps.iter().find(|stamp| is_log(&stamp.name));
+        if let Some(log) = log.and_then(|log| storage.stat(&self.dir.join(&log.name)).ok()) {
+            owner.mode = log.mode;
         }
         Ok(owner)
     }
@@ -478,9 +479,11 @@ fn moved(dir: PathBuf, step: &Step) -> PathBuf {
 /// Returns owner and mode of a file that is about to be written: those of the file that it replaces; else the log dir's
 /// owner, and a mode of 0644.
 pub(in crate::engine) fn new_owner(log_dir: &Path, path: &Path) -> Result<Ownership, DiskError> {
-    if let Ok(owner) = Ownership::of(path) {
-        return Ok(owner);
-    }
+    Ownership::of(path).or_else(|_| owner_in(log_dir))
+}
+
+/// Returns owner and mode of a file that replaces none.
+fn owner_in(log_dir: &Path) -> Result<Ownership, DiskError> {
     let owner = Ownership::of(log_dir).map_err(DiskError::of(DiskAction::Stat, log_dir))?;
     Ok(Ownership {
         mode: 0o644,

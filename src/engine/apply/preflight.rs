@@ -24,6 +24,9 @@ use crate::engine::read::dir_facts::stamps;
 use crate::engine::store::plan_store::StoredPlan;
 use crate::plan::{DirUndo, HandOver, LogDirPlan, PartitionPlan, RecoveryPlan, Verdict};
 
+/// The device of each partition dir that has steps and is there, by log dir and name.
+pub(in crate::engine) type Devices<'a> = HashMap<(&'a Path, &'a str), u64>;
+
 /// A plan that may be carried out; the log dirs are locked as long as this lives.
 #[derive(Debug)]
 pub(in crate::engine) struct Ready {
@@ -113,11 +116,16 @@ pub(in crate::engine) fn preflight(
     let by_volume = Volumes::of(volumes.iter().map(Option::as_ref));
     let numbers: Vec<usize> = logs.iter().map(|(index, ..)| *index).collect();
     let resumed = Mutex::new(HashMap::new());
+    let devices = Mutex::new(Devices::new());
     by_volume.for_each_log(spec.threads, &numbers, |number| {
         let Some((_, dir, plan)) = logs.get(number) else {
             return Ok(());
         };
-        let done = check_log(storage, dir, plan, interrupted)?;
+        let (done, device) = check_log(storage, dir, plan, interrupted)?;
+        if let Some(device) = device {
+            let mut devices = devices.lock().unwrap_or_else(PoisonError::into_inner);
+            devices.insert((dir.path.as_path(), plan.dir_name.as_str()), device);
+        }
         if done > 0 {
             let log = (dir.path.clone(), plan.dir_name.clone());
             let mut resumed = resumed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -125,8 +133,9 @@ pub(in crate::engine) fn preflight(
         }
         Ok::<(), String>(())
     })?;
-    check_space(plan, quarantine.as_deref())?;
-    let sync_paths = sync_paths(storage, plan, &volumes, quarantine.as_deref())?;
+    let devices = devices.into_inner().unwrap_or_else(PoisonError::into_inner);
+    check_space(plan, quarantine.as_deref(), &devices)?;
+    let sync_paths = sync_paths(storage, (plan, &devices), &volumes, quarantine.as_deref())?;
     let quarantine = quarantine.map(|root| plan_folder(&root, &stored.hash));
     Ok(Ready {
         resumed: resumed.into_inner().unwrap_or_else(PoisonError::into_inner),
@@ -285,13 +294,13 @@ fn check_unchanged(
 }
 
 /// Compares a partition dir whose log counts with what the plan saw, and looks whether its steps are allowed; returns how
-/// many of them an interrupted run did.
+/// many of them an interrupted run did, and the device on which a dir with steps lies, if it is there.
 fn check_log(
     storage: &dyn Storage,
     dir: &LogDirPlan,
     plan: &PartitionPlan,
     interrupted: Option<&JournalText>,
-) -> Result<usize, String> {
+) -> Result<(usize, Option<u64>), String> {
     let mut done = 0;
     let applied = plan.verdict.is_applied() && !plan.steps.is_empty();
     if plan.verdict.reaches_end() {
@@ -315,13 +324,18 @@ fn check_log(
             (Err(error), _) => return Err(again(&error.sentence())),
         }
     }
-    let place = dir.path.join(&plan.dir_name);
-    let is_gone = matches!(storage.stat(&place), Err(error) if error.is_not_found());
-    if applied && !is_gone {
-        let left = plan.steps.get(done..).unwrap_or_default();
-        check_log_permissions(storage, &dir.path, &plan.dir_name, left)?;
+    if !applied {
+        return Ok((done, None));
     }
-    Ok(done)
+    let place = dir.path.join(&plan.dir_name);
+    let stat = match storage.stat(&place) {
+        // Removed by an interrupted run, or about to be brought back; then it lies with its log dir.
+        Err(error) if error.is_not_found() => return Ok((done, None)),
+        stat => stat.map_err(|error| error.sentence())?,
+    };
+    let left = plan.steps.get(done..).unwrap_or_default();
+    check_log_permissions(storage, &dir.path, &plan.dir_name, left)?;
+    Ok((done, Some(stat.device)))
 }
 
 fn again(text: &str) -> String {
@@ -333,7 +347,7 @@ fn again(text: &str) -> String {
 /// A log may lie on another volume than its dir: behind a link, or a mount.
 fn sync_paths(
     storage: &dyn Storage,
-    plan: &RecoveryPlan,
+    (plan, devices): (&RecoveryPlan, &Devices<'_>),
     volumes: &[Option<Volume>],
     quarantine: Option<&Path>,
 ) -> Result<BTreeMap<u64, PathBuf>, String> {
@@ -347,14 +361,9 @@ fn sync_paths(
             .iter()
             .filter(|plan| plan.verdict.is_applied() && !plan.steps.is_empty());
         for plan in changed {
-            let path = dir.path.join(&plan.dir_name);
-            match storage.stat(&path) {
-                // Removed by an interrupted run, or about to be brought back; then it lies with its log dir.
-                Err(error) if error.is_not_found() => {}
-                stat => {
-                    let stat = stat.map_err(|error| error.sentence())?;
-                    paths.entry(stat.device).or_insert(path);
-                }
+            if let Some(device) = devices.get(&(dir.path.as_path(), plan.dir_name.as_str())) {
+                let path = || dir.path.join(&plan.dir_name);
+                paths.entry(*device).or_insert_with(path);
             }
         }
     }

@@ -5,6 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::apply_log::writes_late;
+use super::preflight::Devices;
 use crate::disk::VolumeSpace;
 use crate::engine::keep::quarantine::with_suffix;
 use crate::engine::planning::log_target::OWN_SUFFIX;
@@ -27,6 +28,7 @@ struct Needs {
 pub(in crate::engine) fn check_space(
     plan: &RecoveryPlan,
     quarantine: Option<&Path>,
+    devices: &Devices<'_>,
 ) -> Result<(), String> {
     let mut needs: BTreeMap<u64, Needs> = BTreeMap::new();
     let kept_on = quarantine.map(existing_ancestor);
@@ -39,10 +41,10 @@ pub(in crate::engine) fn check_space(
         on_dir.files.extend(files_of_dir(dir));
         for log in applied(dir) {
             // A link or a mount may lead to another volume.
-            let path = dir.path.join(&log.dir_name);
-            let device = device_of(&path).unwrap_or(device);
+            let known = devices.get(&(dir.path.as_path(), log.dir_name.as_str()));
+            let device = known.copied().unwrap_or(device);
             let on_log = needs.entry(device).or_insert_with(|| Needs {
-                path,
+                path: dir.path.join(&log.dir_name),
                 ..Needs::default()
             });
             if !writes_late(log) {

@@ -10,13 +10,15 @@ use std::time::{Duration, SystemTime};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use super::job_dir::{JobDir, jobs_dir};
 use super::job_spec::{JobId, JobSpec};
 use super::progress_file::read_progress;
 use crate::disk::{DiskAction, DiskError, changes_forbidden};
 use crate::engine::store::plan_store::PlanStore;
-use crate::engine::{EngineError, JobEvent, JobOutcome, Progress};
+use crate::engine::{EngineError, JobEvent, JobOutcome, LogState, Progress};
 use crate::terms::Timestamp;
 
 /// The hidden subcommand that runs a job: `krescue __job ID --state-dir S`.
@@ -46,11 +48,26 @@ pub struct JobSummary {
     pub progress: Option<Progress>,
 }
 
+/// A [`JobEvent`] as far as it says where a log stands, that a step was done, or a line.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct ToldEvent {
+    /// Its tag, which names the kind of event.
+    pub event: String,
+    /// The log dir that it is about.
+    pub log_dir: Option<PathBuf>,
+    /// The name of the partition dir that it is about.
+    pub dir_name: Option<String>,
+    /// The log's new state.
+    pub state: Option<LogState>,
+    /// The line.
+    pub text: Option<String>,
+}
+
 /// What a job said since it was last asked.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Tail {
+pub struct Tail<E = JobEvent> {
     /// New events, oldest first.
-    pub events: Vec<JobEvent>,
+    pub events: Vec<E>,
     /// The counters now.
     pub progress: Option<Progress>,
     /// What it is doing.
@@ -91,13 +108,12 @@ impl JobHandle {
 
     /// Returns what was said since the last call; never waits.
     pub fn tail(&mut self) -> Result<Tail, EngineError> {
-        // The state first: what an ended job said last is then in the events.
-        let state = self.state();
-        Ok(Tail {
-            events: self.new_events()?,
-            progress: read_progress(&self.dir.file("progress")),
-            state,
-        })
+        self.tail_of()
+    }
+
+    /// Returns what [`Self::tail`] does, but of each event only what [`ToldEvent`] has: many times faster.
+    pub fn brief_tail(&mut self) -> Result<Tail<ToldEvent>, EngineError> {
+        self.tail_of()
     }
 
     /// Waits until the job's process ends, `patience` at the longest; where another process started it, always so long.
@@ -129,7 +145,17 @@ impl JobHandle {
         state_of(&self.dir)
     }
 
-    fn new_events(&mut self) -> Result<Vec<JobEvent>, EngineError> {
+    fn tail_of<E: DeserializeOwned>(&mut self) -> Result<Tail<E>, EngineError> {
+        // The state first: what an ended job said last is then in the events.
+        let state = self.state();
+        Ok(Tail {
+            events: self.new_events()?,
+            progress: read_progress(&self.dir.file("progress")),
+            state,
+        })
+    }
+
+    fn new_events<E: DeserializeOwned>(&mut self) -> Result<Vec<E>, EngineError> {
         let path = self.dir.file("events.jsonl");
         let mut file = match File::open(&path) {
             Ok(file) => file,
@@ -279,6 +305,7 @@ mod tests {
 
     use super::*;
     use crate::engine::{Confirmed, Phase};
+    use crate::plan::{Quarantine, Step, StepAction, Verdict};
 
     fn spec(plan: &str) -> JobSpec {
         JobSpec {
@@ -334,5 +361,65 @@ mod tests {
         assert_eq!(handle.tail().unwrap().events, [event]);
         handle.request_stop().unwrap();
         assert!(dir.stop_requested());
+    }
+
+    #[test]
+    fn a_brief_tail_tells_states_steps_and_lines() {
+        let state = tempfile::tempdir().unwrap();
+        let (id, dir) = JobDir::create(state.path(), &spec("7f3a91c2")).unwrap();
+        let mut handle = JobHandle::open(state.path(), &id).unwrap();
+        let (log_dir, dir_name) = (PathBuf::from("/data1"), "t-0".to_owned());
+        let events = [
+            JobEvent::Note {
+                text: "a \"line\"".to_owned(),
+            },
+            JobEvent::Log {
+                log_dir: log_dir.clone(),
+                dir_name: dir_name.clone(),
+                state: LogState::Done,
+                verdict: Some(Verdict::Recover),
+            },
+            JobEvent::Step {
+                log_dir: log_dir.clone(),
+                dir_name: dir_name.clone(),
+                step: Step {
+                    file: "00000000000000000004.snapshot".to_owned(),
+                    action: StepAction::Remove { len: 10 },
+                    quarantine: Quarantine::Regenerable,
+                    after_sync: false,
+                    reason: "stale".to_owned(),
+                },
+            },
+            JobEvent::Ended {
+                outcome: JobOutcome::Done,
+            },
+        ];
+        let lines = events.map(|event| serde_json::to_string(&event).unwrap() + "\n");
+        std::fs::write(dir.file("events.jsonl"), lines.concat()).unwrap();
+        let told = |event: &str| ToldEvent {
+            event: event.to_owned(),
+            log_dir: None,
+            dir_name: None,
+            state: None,
+            text: None,
+        };
+        let of_log = |event| ToldEvent {
+            log_dir: Some(log_dir.clone()),
+            dir_name: Some(dir_name.clone()),
+            ..told(event)
+        };
+        let expected = [
+            ToldEvent {
+                text: Some("a \"line\"".to_owned()),
+                ..told("note")
+            },
+            ToldEvent {
+                state: Some(LogState::Done),
+                ..of_log("log")
+            },
+            of_log("step"),
+            told("ended"),
+        ];
+        assert_eq!(handle.brief_tail().unwrap().events, expected);
     }
 }

@@ -282,7 +282,7 @@ pub(in crate::engine) fn read_whole(
     use crate::disk::DiskAction::Read;
     let file = storage.open(path)?;
     let error = |source| DiskError::new(Read, path, source);
-    let len = file.file_len().map_err(error)?;
+    let len = file.opened_len().map_err(error)?;
     let size = usize::try_from(len)
         .ok()
         .filter(|_| len <= limit)

@@ -233,7 +233,7 @@ impl LogReader<'_> {
         let Ok(file) = self.storage.open(path) else {
             return false;
         };
-        if file.file_len().is_ok_and(|len| len < bytes.len() as u64) {
+        if file.opened_len().is_ok_and(|len| len < bytes.len() as u64) {
             return false;
         }
         let mut window = vec![0; COMPARE_WINDOW.min(bytes.len())];

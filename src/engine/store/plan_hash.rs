@@ -1,5 +1,7 @@
 //! The hash that names a plan: what is confirmed is what is done.
 
+use std::io::{self, BufWriter, Write};
+
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
@@ -8,6 +10,9 @@ use crate::plan::{
     hex,
 };
 use crate::terms::KafkaVersion;
+
+/// Bytes that are hashed at once.
+const PIECE: usize = 64 << 10;
 
 /// What the hash covers, in this order: a change of any of it is another plan.
 #[derive(Serialize)]
@@ -60,12 +65,16 @@ pub(in crate::engine) fn plan_hash(plan: &RecoveryPlan) -> String {
         beside_broker: plan.beside_broker,
         log_dirs: plan.log_dirs.iter().map(hashed_dir).collect(),
     };
-    let mut sink = HashSink(Sha256::new());
-    if serde_json::to_writer(&mut sink, &hashed).is_err() {
+    // A plan is written in pieces of a few bytes each.
+    let mut sink = BufWriter::with_capacity(PIECE, HashSink(Sha256::new()));
+    let is_whole = serde_json::to_writer(&mut sink, &hashed).is_ok() && sink.flush().is_ok();
+    let (HashSink(mut hash), rest) = sink.into_parts();
+    if !is_whole {
+        hash.update(rest.unwrap_or_default());
         // Only a path that is not UTF-8 fails to serialize; its debug form is as unique.
-        sink.0.update(format!("{:?}", plan.log_dirs).as_bytes());
+        hash.update(format!("{:?}", plan.log_dirs).as_bytes());
     }
-    hex(&sink.0.finalize())
+    hex(&hash.finalize())
 }
 
 fn hashed_dir(dir: &crate::plan::LogDirPlan) -> HashedDir<'_> {
@@ -95,13 +104,13 @@ fn hashed_dir(dir: &crate::plan::LogDirPlan) -> HashedDir<'_> {
 
 struct HashSink(Sha256);
 
-impl std::io::Write for HashSink {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+impl Write for HashSink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.update(bytes);
         Ok(bytes.len())
     }
 
-    fn flush(&mut self) -> std::io::Result<()> {
+    fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::need::{CutRequest, LookupRequest, Need, ReplayRequest, SplitRequest, WalkRequest};
+use crate::format::file_name::LEADER_EPOCH_CHECKPOINT;
 use crate::log::{CutFound, Replayed, SegmentScan, Split, Walked};
 use crate::plan::Verdict;
 use crate::plan::virtual_dir::NotAFile;
@@ -127,8 +128,8 @@ impl Facts {
         self.replays.clear();
     }
 
-    /// Drops the bytes of files that were read.
+    /// Drops the bytes of files that were read; those of the epochs, which are few, are asked for again.
     pub(super) fn forget_files(&mut self) {
-        self.files.clear();
+        self.files.retain(|name, _| name == LEADER_EPOCH_CHECKPOINT);
     }
 }
