@@ -215,20 +215,8 @@ impl PlanRun<'_> {
 
     /// As long as a log asks, the last line says what a boot would do to it.
     fn warn_of_asks(&mut self, plan: &RecoveryPlan) -> Result<(), CliError> {
-        let mut asks: Vec<(&str, &Ask)> = plan
-            .partitions()
-            .filter_map(|log| match &log.verdict {
-                Verdict::Ask(ask) if !ask.accepted => Some((log.dir_name.as_str(), ask)),
-                _ => None,
-            })
-            .collect();
-        let can_set_aside = asks.iter().any(|(_, ask)| ask.no_set_aside.is_none());
-        let first = if can_set_aside { "set-aside|" } else { "" };
-        match do_not_start(&mut asks) {
-            Some(danger) => self.note(&format!(
-                "{danger}; decide: krescue {} --decide TP={first}like-kafka|cut-here|leave",
-                self.words
-            )),
+        match ask_warning(plan, &self.words) {
+            Some(warning) => self.note(&warning),
             None => Ok(()),
         }
     }
@@ -423,4 +411,22 @@ fn has_work(plan: &RecoveryPlan) -> bool {
                 || dir.undo.is_some()
                 || !dir.mends.is_empty()
         })
+}
+
+/// Returns what a boot would delete as long as logs of `plan` ask, and the words by which they are decided; `None` if
+/// none asks. `words` plan the recovery again.
+pub(super) fn ask_warning(plan: &RecoveryPlan, words: &str) -> Option<String> {
+    let mut asks: Vec<(&str, &Ask)> = plan
+        .partitions()
+        .filter_map(|log| match &log.verdict {
+            Verdict::Ask(ask) if !ask.accepted => Some((log.dir_name.as_str(), ask)),
+            _ => None,
+        })
+        .collect();
+    let can_set_aside = asks.iter().any(|(_, ask)| ask.no_set_aside.is_none());
+    let first = if can_set_aside { "set-aside|" } else { "" };
+    let danger = do_not_start(&mut asks)?;
+    Some(format!(
+        "{danger}; decide: krescue {words} --decide TP={first}like-kafka|cut-here|leave"
+    ))
 }

@@ -2,6 +2,8 @@
 
 use std::io::Write;
 
+use super::again::named_options;
+use super::plan_run::ask_warning;
 use crate::cli::args::ScanArgs;
 use crate::cli::look::{self, BesideBroker, Look};
 use crate::cli::report::{
@@ -39,7 +41,7 @@ pub(in crate::cli) fn scan(
         let mut report = JsonReport::new(out);
         report.run(&run)?;
         let made = look::make_plan(spec, |line| Ok(report.line(&Line::Progress(line))?))?;
-        finish(&look, args, &made.plan, &mut report)
+        finish(context, &look, args, &made.plan, &mut report)
     } else {
         let made = look::make_plan(spec, |_| Ok(()))?;
         let mut report = TextReport::new(out);
@@ -53,7 +55,7 @@ pub(in crate::cli) fn scan(
                 _ => how.clone(),
             })?;
         }
-        finish(&look, args, &made.plan, &mut report)
+        finish(context, &look, args, &made.plan, &mut report)
     }
 }
 
@@ -66,6 +68,7 @@ pub(super) fn select(
 
 /// Prints the plan as what was found, and decides the exit.
 fn finish(
+    context: &Context,
     look: &Look,
     args: &ScanArgs,
     plan: &RecoveryPlan,
@@ -97,5 +100,9 @@ fn finish(
         ..Summary::of_nothing()
     };
     report.summary(plan, &summary)?;
+    let recover = format!("{} recover", named_options(context));
+    if let Some(warning) = ask_warning(plan, recover.trim_start()) {
+        report.note(&warning)?;
+    }
     Ok(exit)
 }

@@ -200,27 +200,26 @@ impl PlanStore {
         Ok(hashes)
     }
 
-    /// Returns the newest recovery plan of these log dirs that was stored within `max_age`.
-    pub fn latest(
-        &self,
-        log_dirs: &[PathBuf],
-        max_age: std::time::Duration,
-    ) -> Option<RecoveryPlan> {
-        let hashes = self.hashes().ok()?;
-        let mut by_time: Vec<(std::time::Duration, String)> = hashes
+    /// Returns the stored recovery plans of these log dirs, the newest first; each is read when it is asked for.
+    pub fn recoveries<'a>(
+        &'a self,
+        log_dirs: &'a [PathBuf],
+    ) -> impl Iterator<Item = RecoveryPlan> + 'a {
+        let mut by_time: Vec<(std::time::SystemTime, String)> = self
+            .hashes()
+            .unwrap_or_default()
             .into_iter()
             .filter_map(|hash| {
-                let written = std::fs::metadata(self.plans.join(&hash))
-                    .ok()?
-                    .modified()
-                    .ok()?;
-                Some((written.elapsed().unwrap_or_default(), hash))
+                let written = std::fs::metadata(self.plans.join(&hash)).ok()?;
+                Some((written.modified().ok()?, hash))
             })
-            .filter(|(age, _)| *age <= max_age)
             .collect();
         by_time.sort();
-        let plans = by_time.iter().filter_map(|(_, hash)| self.open(hash).ok());
-        plans.map(|stored| stored.plan).find(|plan| {
+        let plans = by_time
+            .into_iter()
+            .rev()
+            .filter_map(|(_, hash)| self.open(&hash).ok());
+        plans.map(|stored| stored.plan).filter(move |plan| {
             let dirs = plan.log_dirs.iter().map(|dir| &dir.path);
             plan.act == PlanAct::Recover && plan.undoes.is_none() && dirs.eq(log_dirs)
         })

@@ -42,6 +42,18 @@ fn while_a_log_asks_the_last_line_says_what_a_boot_would_delete() {
         );
         assert!(last.contains("--decide"), "{last}");
     }
+    let scan = ["--log-dirs", "d1", "--kafka-version", "4.4.0", "scan"];
+    let ran = run(&tree.path("."), &scan).exits(3);
+    let last = ran.out.lines().next_back().unwrap();
+    assert!(
+        last.starts_with("DO NOT START: a boot deletes 2 segments of t-0 ("),
+        "{}",
+        ran.out
+    );
+    assert!(
+        last.contains("decide: krescue --log-dirs d1 recover --decide TP="),
+        "{last}"
+    );
     let decided = recover(&tree, &["--decide", "t-0=cut-here"]);
     assert!(!decided.out.contains("DO NOT START"), "{}", decided.out);
 }

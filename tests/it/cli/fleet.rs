@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::support::fixture::{SEGMENT, Tree};
+use crate::support::fixture::{BATCH, SEGMENT, Tree};
 use crate::support::program::{program, ran, run};
 
 const STATUS: [&str; 6] = [
@@ -68,43 +68,84 @@ fn a_boot_that_will_fail_is_the_situation() {
     assert_eq!(status["preflight"]["fatal"], 1);
 }
 
+const RECOVER: [&str; 5] = ["--log-dirs", "d1", "--kafka-version", "4.4.0", "recover"];
+
+fn status(tree: &Tree, exit: i32) -> Value {
+    let ran = run(&tree.path("."), &STATUS).exits(exit);
+    serde_json::from_str(&ran.out).unwrap()
+}
+
 #[test]
-fn an_ask_of_the_latest_plan_is_counted() {
+fn an_ask_that_nobody_decided_is_the_situation() {
     let tree = Tree::t4_unflushed();
     tree.edit(&tree.t0(1000, "log"), |bytes| bytes[60_000] ^= 1);
+    assert_eq!(status(&tree, 0)["undecided_asks"], Value::Null);
+    run(&tree.path("."), &RECOVER).exits(3);
+    let asks = status(&tree, 3);
+    assert_eq!(asks["undecided_asks"], 1);
+    assert_eq!(asks["exit"], 3);
+    let situation = asks["situation"].as_str().unwrap();
+    assert!(
+        situation.starts_with("DO NOT START: a boot deletes 2 segments of t-0 ("),
+        "{situation}"
+    );
+    // What else stands in the way of a boot comes behind it.
+    tree.write("d1/t-0/leader-epoch-checkpoint", "0\n1\nx 0\n");
+    let both = status(&tree, 3);
+    assert_eq!(both["situation"], situation);
+    assert_eq!(both["preflight"]["fatal"], 1);
+    tree.write("d1/t-0/leader-epoch-checkpoint", "0\n1\n0 0\n");
+    // A plan of another log says nothing of this one.
+    tree.add_partition("d1", "u-0", 1);
     run(
         &tree.path("."),
-        &["--log-dirs", "d1", "--kafka-version", "4.4.0", "recover"],
-    )
-    .exits(3);
-    let ran = run(&tree.path("."), &STATUS);
-    let status: Value = serde_json::from_str(&ran.out).unwrap();
-    assert_eq!(status["undecided_asks"], 1);
+        &[&RECOVER[..], &["--partition", "u-0"]].concat(),
+    );
+    assert_eq!(status(&tree, 3)["undecided_asks"], 1);
+    // A decision ends it.
+    let decide = ["--decide", "t-0=cut-here", "--apply", "--yes-to-all"];
+    run(&tree.path("."), &[&RECOVER[..], &decide].concat()).exits(0);
+    let decided = status(&tree, 0);
+    assert_eq!(decided["undecided_asks"], 0);
+    let situation = decided["situation"].as_str().unwrap();
+    assert!(!situation.contains("DO NOT START"), "{situation}");
+}
+
+#[test]
+fn an_ask_of_files_that_are_others_by_now_is_no_answer() {
+    let tree = Tree::t4_unflushed();
+    tree.edit(&tree.t0(1000, "log"), |bytes| bytes[60_000] ^= 1);
+    run(&tree.path("."), &RECOVER).exits(3);
+    tree.edit(&tree.t0(3000, "log"), |bytes| bytes.truncate(BATCH));
+    let changed = status(&tree, 0);
+    assert_eq!(changed["undecided_asks"], Value::Null);
 }
 
 #[test]
 fn many_hosts_make_one_table_worst_first() {
-    let line = |host: &str, fatal: u64, exit: u64| {
+    let asking = |host: &str, fatal: u64, exit: u64, asks: &str| {
         format!(
             "{{\"kind\":\"status\",\"host\":\"{host}\",\"node_id\":1,\"broker\":\"down\",\"scan_bytes\":5,\
-             \"preflight\":{{\"fatal\":{fatal},\"loss\":0,\"warning\":0}},\"situation\":\"of {host}\",\"exit\":{exit}}}\n"
+             \"undecided_asks\":{asks},\"preflight\":{{\"fatal\":{fatal},\"loss\":0,\"warning\":0}},\"situation\":\"of {host}\",\"exit\":{exit}}}\n"
         )
     };
+    let line = |host: &str, fatal: u64, exit: u64| asking(host, fatal, exit, "null");
     let tree = Tree::t4();
     let lines = format!(
-        "{}ssh: connect to host c port 22: Connection refused\nhost-b | {}\n{}",
+        "{}{}ssh: connect to host c port 22: Connection refused\nhost-b | {}\n{}",
         line("a", 0, 0),
+        asking("e", 0, 3, "1"),
         line("b", 2, 3),
         line("d", 0, 3)
     );
     let ran = merge(&tree, &lines, &[]).exits(3);
     let rows: Vec<&str> = ran.out.lines().collect();
     assert!(rows[0].starts_with("HOST"), "{}", ran.out);
-    let hosts: Vec<&str> = rows[1..4].iter().map(|row| &row[..1]).collect();
-    assert_eq!(hosts, ["b", "d", "a"]);
-    assert!(rows[4].starts_with("1 lines are no status"), "{}", ran.out);
+    let hosts: Vec<&str> = rows[1..5].iter().map(|row| &row[..1]).collect();
+    assert_eq!(hosts, ["e", "b", "d", "a"]);
+    assert!(rows[5].starts_with("1 lines are no status"), "{}", ran.out);
     let json = merge(&tree, &lines, &["--json"]).exits(3);
-    assert_eq!(json.out.lines().count(), 3);
+    assert_eq!(json.out.lines().count(), 4);
     merge(&tree, &line("a", 0, 0), &[]).exits(0);
     merge(&tree, "nothing\n", &[]).exits(1);
     merge(&tree, "\0\0\n{\"kind\":\"status\"", &[]).exits(1);

@@ -1,13 +1,14 @@
 //! `status`: the situation in one look, from names, sizes, checkpoints and locks; no batch is read.
 
 use std::io::Write;
-use std::path::PathBuf;
 
+use super::asks::OpenAsks;
 use super::merge::merge;
 use super::prometheus::write_prometheus;
 use crate::cli::boot_facts::{Ports, boot_facts, boot_problems};
 
 use crate::app::live_words;
+use crate::app::situation::do_not_start;
 use crate::app::text::{bytes, plural};
 use crate::cli::args::StatusArgs;
 use crate::cli::facts::metadata_lines;
@@ -18,14 +19,12 @@ use crate::cli::report::{
 };
 use crate::cli::target::{Presence, find_candidates, only_candidate};
 use crate::cli::{CliError, Context, Exit};
-use crate::engine::{JobState, LiveStore, PlanStore, Reading, list_jobs};
+use crate::engine::{JobState, LiveStore, Reading, list_jobs};
 use crate::log::{Finding, Severity};
 use crate::plan::preflight::{AtBoot, BootFacts, Problem, crash_cost};
-use crate::plan::{LogDirPlan, PartitionPlan, RecoveryPlan, StopState, Verdict};
+use crate::plan::{Ask, LogDirPlan, RecoveryPlan, StopState};
 use crate::terms::Timestamp;
 
-/// How old a plan may be to speak of the logs as they are.
-const DAY: std::time::Duration = std::time::Duration::from_hours(24);
 /// How many problems are named in the line.
 const WORST: usize = 5;
 
@@ -110,10 +109,21 @@ fn status_line(
     let jobs = state_dir
         .and_then(|dir| list_jobs(&dir.value).ok())
         .unwrap_or_default();
-    let exit = if beyond { Exit::Findings } else { Exit::Ok };
+    let asks = OpenAsks::of(context, look, plan);
+    let mut open: Vec<(&str, &Ask)> = asks
+        .iter()
+        .flat_map(|asks| &asks.open)
+        .map(|(log, ask)| (log.as_str(), ask))
+        .collect();
+    let danger = do_not_start(&mut open);
+    let exit = if beyond || danger.is_some() {
+        Exit::Findings
+    } else {
+        Exit::Ok
+    };
     StatusLine {
         run: look.run_line(context, "status", Reading::Structure),
-        situation: situation(look, plan, &found, problems),
+        situation: situation(look, plan, danger.as_deref(), &found, problems),
         logs: plan.partitions().count() as u64,
         segments: plan.partitions().map(|log| log.segments.len() as u64).sum(),
         bytes: plan.partitions().map(log_bytes).sum(),
@@ -121,7 +131,7 @@ fn status_line(
         findings: found.len() as u64,
         preflight: counts(problems),
         crash_cost_bytes: Some(crash_cost(facts, runs)),
-        undecided_asks: asks(context, &look.log_dirs),
+        undecided_asks: asks.as_ref().and_then(OpenAsks::count),
         not_seen: not_seen(context, look, facts),
         dirs: plan.log_dirs.iter().map(dir_line).chain(broken).collect(),
         metadata: metadata_line(look),
@@ -201,13 +211,15 @@ fn dir_line(dir: &LogDirPlan) -> StatusLogDir {
 fn situation(
     look: &Look,
     plan: &RecoveryPlan,
+    danger: Option<&str>,
     found: &[(String, Finding)],
     problems: &[Problem],
 ) -> String {
-    match &look.presence {
-        Presence::Running { how, .. } => return format!("running: {how}"),
-        Presence::Unknown { why } => return format!("running or not: ? ({why})"),
-        Presence::Down => {}
+    match (&look.presence, danger) {
+        (Presence::Running { how, .. }, _) => return format!("running: {how}"),
+        (_, Some(danger)) => return format!("{danger}; decide: krescue recover"),
+        (Presence::Unknown { why }, None) => return format!("running or not: ? ({why})"),
+        (Presence::Down, None) => {}
     }
     let first = problems
         .iter()
@@ -279,14 +291,6 @@ fn counts(problems: &[Problem]) -> PreflightCounts {
             .map(problem_text)
             .collect(),
     }
-}
-
-/// Returns how many logs the latest stored plan of these log dirs asks about; `None` without one.
-fn asks(context: &Context, log_dirs: &[PathBuf]) -> Option<u64> {
-    let dir = context.settings.state_dir.as_ref()?;
-    let plan = PlanStore::new(&dir.value).latest(log_dirs, DAY)?;
-    let open = |log: &&PartitionPlan| matches!(&log.verdict, Verdict::Ask(ask) if !ask.accepted);
-    Some(plan.partitions().filter(open).count() as u64)
 }
 
 /// Returns what this look could not see.

@@ -22,6 +22,7 @@ struct Host {
     node_id: Option<i64>,
     broker: Option<String>,
     scan_bytes: Option<u64>,
+    undecided_asks: Option<u64>,
     #[serde(default)]
     preflight: Counts,
     situation: Option<String>,
@@ -63,11 +64,20 @@ impl Host {
         })
     }
 
-    /// How bad it is; of equals the one that reads most at a boot is worse.
-    fn badness(&self) -> [u64; 5] {
+    /// How bad it is: a boot that deletes good records comes before one that fails; of equals the one that reads most
+    /// is worse.
+    fn badness(&self) -> [u64; 6] {
         let counts = &self.preflight;
         let reads = self.scan_bytes.unwrap_or(0);
-        [counts.fatal, counts.loss, self.exit, counts.warning, reads]
+        let asks = self.undecided_asks.unwrap_or(0);
+        [
+            asks,
+            counts.fatal,
+            counts.loss,
+            self.exit,
+            counts.warning,
+            reads,
+        ]
     }
 
     fn cells(&self) -> [String; 7] {

@@ -1,5 +1,6 @@
 //! `status`: the situation in one look; many hosts' as one table; a text file for `node_exporter`.
 
+mod asks;
 mod look;
 mod merge;
 mod prometheus;
