@@ -2,7 +2,7 @@
 
 use super::Recovery;
 use super::facts::{Interrupt, refused};
-use super::need::WalkRequest;
+use super::need::{Need, WalkRequest};
 use super::producers::Producers;
 use super::state::{Phase, Segment, State, name_of};
 use super::truncate::Ends;
@@ -142,6 +142,16 @@ impl Recovery {
         };
         let walked = self.facts.walk(request)?;
         if let Some(cause) = &walked.fatal {
+            let scan = match self.facts.scan(base) {
+                Some(scan) => scan,
+                None => {
+                    let scan = self.scan_request(state, base).into_iter().collect();
+                    return Err(Interrupt::Need(Need::Scan(scan)));
+                }
+            };
+            state
+                .findings
+                .extend(words::zeros_under_marker(scan, &file));
             return Err(refused(format!(
                 "{file}: {cause}: a boot dies of it although the marker says clean"
             )));

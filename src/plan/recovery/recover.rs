@@ -142,7 +142,7 @@ impl Recovery {
         )))
     }
 
-    fn scan_request(&self, state: &State, base_offset: Offset) -> Option<ScanRequest> {
+    pub(super) fn scan_request(&self, state: &State, base_offset: Offset) -> Option<ScanRequest> {
         let file = name_of(base_offset, FileKind::Log);
         state.dir.source(&file)?;
         let side = |kind| {

@@ -9,6 +9,29 @@ use crate::terms::Offset;
 
 use super::state::name_of;
 
+/// Returns the finding for zeros behind the last good batch of a log that was stopped cleanly (KAFKA-21000); `None` if
+/// something else ends it. Nothing cuts them as long as the marker lies there.
+pub(super) fn zeros_under_marker(scan: &SegmentScan, file: &str) -> Option<Finding> {
+    let tail = scan.tail.as_ref().filter(|tail| tail.all_zero)?;
+    Some(
+        Finding::new(
+            FindingCode::ZeroTail,
+            Severity::Warning,
+            format!(
+                "clean marker, but {} NUL bytes behind the last good batch, which ends at offset {} (preallocate, \
+                 KAFKA-21000)",
+                tail.bytes, scan.next_offset
+            ),
+        )
+        .file(file)
+        .at(scan.valid_up_to)
+        .next(
+            "no record is lost by a cut: move .kafka_cleanshutdown out of this log dir, then krescue recover --apply cuts \
+             the zeros; without the marker a boot does too, and reads the last segment of each log of the dir again",
+        ),
+    )
+}
+
 /// Returns the finding for a segment that is cut at its last good batch.
 pub(super) fn cut(scan: &SegmentScan, file: &str, config: &LogConfig) -> Finding {
     let bytes = scan.file_len.saturating_sub(scan.valid_up_to.0);
