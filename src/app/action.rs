@@ -145,6 +145,8 @@ pub enum Action {
     OpenWhatIf,
     /// Opens every setting of the topic, with who set it.
     OpenSettings,
+    /// Shows what the newest live change has freed so far.
+    ShowFreed,
     /// Opens the filter's line.
     OpenFilter,
     /// Opens the command line.

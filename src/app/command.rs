@@ -34,7 +34,7 @@ const fn help(name: &'static str, arguments: &'static str, does: &'static str) -
 }
 
 /// The commands, in the order in which they are listed.
-pub const COMMANDS: [CommandHelp; 46] = [
+pub const COMMANDS: [CommandHelp; 47] = [
     help("overview", "", "show the host at a glance"),
     help("recovery", "", "show log dirs, logs and findings"),
     help(
@@ -142,6 +142,7 @@ pub const COMMANDS: [CommandHelp; 46] = [
         "DIR [lift]",
         "show the plan that cordons a log dir, live",
     ),
+    help("freed", "", "what the newest live change has freed so far"),
     help("stop", "", "stop the job after its step, or the scan"),
     help("arm", "", "let a confirmed plan change files"),
     help("disarm", "", "look only again"),
@@ -187,6 +188,7 @@ pub fn parse(line: &str, state: &State) -> Result<Action, String> {
         ("segments", []) => Action::ShowPane(PaneId::Segments),
         ("what-if", []) => Action::OpenWhatIf,
         ("settings", []) => Action::OpenSettings,
+        ("freed", []) => Action::ShowFreed,
         ("volumes", []) => Action::ShowPane(PaneId::Volumes),
         ("free", []) => free(None, None),
         ("free", [size]) => free(Some(parse_target(size)?), None),

@@ -13,7 +13,8 @@ use super::action::Action;
 use super::effect::PlanRequest;
 use super::facts::{BrokerChoice, BrokerFacts, KeptFacts, LogDirFacts};
 use super::state::{
-    ClusterFacts, FreeOffer, KeptChange, LogId, MirrorRead, RetentionFacts, VolumesFacts, WorkKind,
+    ClusterFacts, FreeOffer, Freeing, KeptChange, LogId, MirrorRead, RetentionFacts, VolumesFacts,
+    WorkKind,
 };
 
 /// How bad a line is.
@@ -193,6 +194,8 @@ pub enum Event {
         /// What came of it, a sentence each, or why nothing did.
         result: Result<Vec<String>, String>,
     },
+    /// It was asked what a change has freed so far.
+    Freed(Box<Freeing>),
     /// The changes of the living cluster that wait for their old values.
     InForce(Vec<KeptChange>),
     /// What is known of MirrorMaker 2 was read.

@@ -1,11 +1,14 @@
 //! What is said of acts on a living cluster.
 
+use super::state::Freeing;
 use super::text::{UNKNOWN, age, bytes, duration, offset, plural};
-use crate::plan::{Class, GroupPositions, LiveAct, LiveMirrors, LivePlan};
+use crate::plan::{BrokerFreed, Class, GroupPositions, LiveAct, LiveMirrors, LivePlan};
 use crate::terms::Timestamp;
 
 /// Groups that are named; of more the number is told.
 const NAMED_GROUPS: usize = 8;
+/// How the line begins that says when the brokers act.
+const NEXT_PASS: &str = "each broker's next pass";
 /// Positions that are told one by one.
 const NAMED_POSITIONS: usize = 24;
 
@@ -165,7 +168,7 @@ pub fn restore_words(plan: &LivePlan) -> String {
 /// Returns when the brokers act on a change of settings.
 pub fn next_pass(every_ms: Option<u64>) -> String {
     let when = every_ms.map_or_else(|| UNKNOWN.to_owned(), |ms| duration(ms.div_ceil(1000)));
-    format!("each broker's next pass comes within {when} (log.retention.check.interval.ms)")
+    format!("{NEXT_PASS} comes within {when} (log.retention.check.interval.ms)")
 }
 
 /// Returns how long the next pass takes at most, for a change made at `since`.
@@ -196,26 +199,100 @@ pub fn read_back(has: &[i32], has_not: &[i32]) -> Vec<String> {
 }
 
 /// Returns what a broker has freed since a change, against what was promised.
-pub fn freed_line(
-    broker: i32,
-    (before, now): (u64, Option<u64>),
-    promised: Option<u64>,
-    records: u64,
-) -> String {
+pub fn freed_line(of: &BrokerFreed, promised: Option<u64>) -> String {
     let promised = promised.map_or_else(
         || "what goes was not foretold".to_owned(),
         |promised| format!("at most {} were promised", bytes(promised)),
     );
-    let Some(now) = now else {
-        return format!("freed      broker {broker}: {UNKNOWN}; {promised}");
+    let broker = of.broker;
+    let (Some(now), Some(freed)) = (of.now, of.freed()) else {
+        return format!("broker {broker}: {UNKNOWN}; {promised}");
     };
-    let freed = bytes(before.saturating_sub(now));
-    let records = plural(records, "record", "records");
+    let records = plural(of.records, "record", "records");
     format!(
-        "freed      broker {broker}: {freed} ({} -> {}), its logs begin {records} later; {promised}",
-        bytes(before),
+        "broker {broker}: {} ({} -> {}), its logs begin {records} later; {promised}",
+        bytes(freed),
+        bytes(of.before),
         bytes(now)
     )
+}
+
+/// Returns what a change has freed so far, in a sentence: the brokers, what was promised, and until when more may come.
+pub fn freed_so_far(freeing: &Freeing, now: Timestamp) -> String {
+    let so_far = &freeing.so_far;
+    let brokers: Vec<String> = so_far
+        .brokers
+        .iter()
+        .map(|of| {
+            let freed = of.freed().map_or_else(|| UNKNOWN.to_owned(), bytes);
+            format!("broker {} {freed}", of.broker)
+        })
+        .collect();
+    let promised = so_far.promised.map_or_else(
+        || UNKNOWN.to_owned(),
+        |promised| format!("at most {}", bytes(promised)),
+    );
+    let until = match freeing.stays {
+        Some(_) => "it is over".to_owned(),
+        None => next_pass_in(so_far.since, so_far.every_ms, now),
+    };
+    format!(
+        "{} freed: {}, of {promised} each; {until}; :freed tells all",
+        freeing.plan.object(),
+        brokers.join(", ")
+    )
+}
+
+/// What a line of the box of a plan that was carried out is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Told {
+    /// What was done.
+    Act,
+    /// What came of it at once.
+    Done,
+    /// What was freed, or how long that takes.
+    Freed,
+    /// What stays, and why.
+    Stays,
+    /// What can be done next.
+    Next,
+}
+
+/// Returns what came of a plan, line by line: a word and the rest.
+pub fn outcome_lines(
+    plan: &LivePlan,
+    done: &[String],
+    freeing: Option<&Freeing>,
+    now: Timestamp,
+) -> Vec<(Told, &'static str, String)> {
+    let mut lines = vec![
+        (Told::Act, "", plan.sentence()),
+        (Told::Act, "goes", loss(plan)),
+    ];
+    // A countdown says the same, and goes on.
+    let is_pass = |line: &&String| freeing.is_none() || !line.starts_with(NEXT_PASS);
+    let done = done.iter().filter(is_pass);
+    lines.extend(done.map(|line| (Told::Done, "done", line.clone())));
+    if let Some(freeing) = freeing {
+        let so_far = &freeing.so_far;
+        if freeing.stays.is_none() {
+            let text = next_pass_in(so_far.since, so_far.every_ms, now);
+            lines.push((Told::Freed, "pass", text));
+        }
+        let freed = so_far.brokers.iter();
+        let freed = freed.map(|of| freed_line(of, so_far.promised));
+        lines.extend(freed.map(|text| (Told::Freed, "freed", text)));
+        let stays = freeing.stays.iter().flatten();
+        lines.extend(stays.map(|text| (Told::Stays, "stays", text.clone())));
+    }
+    if plan.can_be_restored() {
+        let text = format!(
+            "o in the acts (x), or krescue {} --apply",
+            restore_words(plan)
+        );
+        lines.push((Told::Next, "put back", text));
+    }
+    lines
 }
 
 /// Returns the reminder of a change whose old values are not back.

@@ -1,107 +1,114 @@
-//! What a change of retention has freed so far, against what its plan promised, and why the rest stays.
+//! What a change of retention, or records that were deleted, have freed so far: asked of the brokers; and why the rest stays.
 
-use std::collections::BTreeMap;
-
-use super::live_facts::replica_sizes;
+use super::live_facts::{check_interval, replica_sizes, topic_values};
 use super::target::read_host_logs;
-use super::{BesideBroker, CliError, Context, Look};
+use super::{CliError, Context, Look, clock};
 use crate::app::retention_words;
 use crate::app::text::{bytes, offset};
 use crate::client::Client;
-use crate::engine::{InForce, ReplicaSize};
 use crate::plan::retention::{RetentionVerdict, WhatIf, WhatIfScope};
-use crate::plan::{LiveAct, LivePlan};
-use crate::terms::TopicPartition;
+use crate::plan::{FreedSoFar, LivePlan, ReplicaSize, freed_by_broker};
+use crate::terms::{Timestamp, TopicPartition};
 
-/// What one broker has freed of a topic.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct BrokerFreed {
-    /// The broker.
-    pub(super) broker: i32,
-    /// Bytes of its segments before the change.
-    pub(super) before: u64,
-    /// Bytes now; `None` if it does not answer.
-    pub(super) now: Option<u64>,
-    /// Offsets by which its logs begin later.
-    pub(super) records: u64,
+/// Asks again and again what a change has freed.
+#[derive(Debug, Clone)]
+pub(crate) struct FreedWatch {
+    topic: String,
+    partition: Option<i32>,
+    promised: Option<u64>,
+    since: Timestamp,
+    before: Vec<ReplicaSize>,
+    every_ms: Option<u64>,
+    delay_ms: Option<u64>,
 }
 
-impl BrokerFreed {
-    /// Returns by how many bytes its logs are smaller; what was appended meanwhile hides as much.
-    pub(super) fn freed(&self) -> Option<u64> {
-        Some(self.before.saturating_sub(self.now?))
+impl FreedWatch {
+    /// Asks the brokers when they look for what is to be deleted; `None` for a plan by which no segment goes, or of which
+    /// nobody knows what was there before. Looks for the brokers first.
+    ///
+    /// # Errors
+    ///
+    /// No broker answers.
+    pub(crate) async fn begin(
+        client: &Client,
+        plan: &LivePlan,
+        (since, before): (Timestamp, &[ReplicaSize]),
+    ) -> Result<Option<Self>, CliError> {
+        const DELAY: &str = "file.delete.delay.ms";
+        let Some((topic, partition)) = plan.frees().filter(|_| !before.is_empty()) else {
+            return Ok(None);
+        };
+        client.metadata(Some(&[])).await?;
+        let delay = topic_values(client, topic).await?;
+        let delay = delay.get(DELAY).and_then(|entry| entry.value.as_ref());
+        Ok(Some(Self {
+            topic: topic.to_owned(),
+            partition,
+            promised: plan.loss.bytes,
+            since,
+            before: before.to_vec(),
+            every_ms: check_interval(client).await,
+            delay_ms: delay.and_then(|value| value.parse().ok()),
+        }))
     }
-}
 
-/// Asks the brokers what is left of a topic whose retention was changed; empty for a change of another kind.
-pub(super) async fn freed_so_far(client: &Client, kept: &InForce) -> Vec<BrokerFreed> {
-    let LiveAct::TopicConfigs { topic, .. } = &kept.plan.act else {
-        return Vec::new();
-    };
-    if kept.before.is_empty() {
-        return Vec::new();
-    }
-    let now = replica_sizes(client, topic).await;
-    let mut brokers: BTreeMap<i32, BrokerFreed> = BTreeMap::new();
-    for before in &kept.before {
-        let found = now
-            .iter()
-            .find(|now| now.broker == before.broker && now.partition == before.partition);
-        let sum = brokers.entry(before.broker).or_insert(BrokerFreed {
-            broker: before.broker,
-            before: 0,
-            now: Some(0),
-            records: 0,
-        });
-        sum.before = sum.before.saturating_add(before.bytes);
-        sum.now = sum.now.zip(found).map(|(sum, now)| sum + now.bytes);
-        sum.records += found.map_or(0, |now| moved(before, now));
-    }
-    brokers.into_values().collect()
-}
-
-fn moved(before: &ReplicaSize, now: &ReplicaSize) -> u64 {
-    let starts = before.log_start.zip(now.log_start);
-    starts.map_or(0, |(before, now)| {
-        u64::try_from(now.0.saturating_sub(before.0)).unwrap_or(0)
-    })
-}
-
-/// Says whether every broker has freed what the plan promised at most.
-pub(super) fn is_all_freed(plan: &LivePlan, freed: &[BrokerFreed]) -> bool {
-    let enough = |of: &BrokerFreed| of.freed() >= plan.loss.bytes;
-    plan.loss.bytes.is_some() && !freed.is_empty() && freed.iter().all(enough)
-}
-
-/// Returns why segments of a topic stay in this host's logs, a sentence for each log and for each cause in it; where no
-/// broker of this host holds any, how to ask that of another host.
-pub(super) fn why_the_rest_stays(context: &Context, topic: &str) -> Result<Vec<String>, CliError> {
-    let elsewhere = || {
-        vec![format!(
-            "why the rest stays: krescue segments {topic}-N on the broker's host"
-        )]
-    };
-    let Ok(look) = Look::open(context, BesideBroker::StructureOnly) else {
-        return Ok(elsewhere());
-    };
-    let listed = read_host_logs(context, &look, None, &|| true)?;
-    let logs = listed.host.logs.iter();
-    let judged = listed.host.judge(WhatIf::default(), &WhatIfScope::Host);
-    let mut lines = Vec::new();
-    for (log, judged) in logs.zip(&judged) {
-        if log.facts.topic_partition.topic != topic {
-            continue;
+    /// Asks each broker what is left.
+    pub(crate) async fn look(&self, client: &Client) -> FreedSoFar {
+        let now = replica_sizes(client, &self.topic).await;
+        FreedSoFar {
+            since: self.since,
+            at: clock::now(),
+            every_ms: self.every_ms,
+            delay_ms: self.delay_ms,
+            promised: self.promised,
+            brokers: freed_by_broker(&self.before, &now),
         }
-        lines.extend(stays(log, judged, listed.host.now));
     }
-    Ok(if lines.is_empty() { elsewhere() } else { lines })
+
+    /// Returns why segments stay in this host's logs, a sentence for each log and for each cause in it; where no broker of
+    /// this host holds any, how to ask that of another host.
+    ///
+    /// # Errors
+    ///
+    /// The logs of this host cannot be read.
+    pub(crate) fn why_the_rest_stays(
+        &self,
+        context: &Context,
+        look: Option<&Look>,
+    ) -> Result<Vec<String>, CliError> {
+        let name = self
+            .partition
+            .map_or_else(|| "N".to_owned(), |it| it.to_string());
+        let elsewhere = || {
+            let topic = &self.topic;
+            let text = format!("krescue segments {topic}-{name} on the broker's host");
+            vec![format!("why the rest stays: {text}")]
+        };
+        let Some(look) = look else {
+            return Ok(elsewhere());
+        };
+        let mut host = read_host_logs(context, look, None, &|| true)?.host;
+        // What was waited for is over at this clock, not at that of the start.
+        if !context.now_given {
+            host.now = clock::now();
+        }
+        let judged = host.judge(WhatIf::default(), &WhatIfScope::Host);
+        let mut lines = Vec::new();
+        for (log, judged) in host.logs.iter().zip(&judged) {
+            let of = &log.facts.topic_partition;
+            if of.topic == self.topic && self.partition.is_none_or(|it| it == of.partition) {
+                lines.extend(stays(log, judged, host.now));
+            }
+        }
+        Ok(if lines.is_empty() { elsewhere() } else { lines })
+    }
 }
 
 /// Returns the segments of a log that stay, the neighbours of one cause in one line.
 fn stays(
     log: &crate::plan::retention::RetainedLog,
     judged: &crate::plan::retention::LogRetention,
-    now: crate::terms::Timestamp,
+    now: Timestamp,
 ) -> Vec<String> {
     let partition: &TopicPartition = &log.facts.topic_partition;
     let mut lines: Vec<(crate::plan::retention::RetentionReason, u64, u64, String)> = Vec::new();

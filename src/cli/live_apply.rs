@@ -7,7 +7,8 @@ use super::{CliError, Context, clock};
 use crate::app::live_words;
 use crate::client::{Alter, Client, ClientError, ConfigChange, ConfigResource, Whom};
 use crate::engine::{Confirmed, LiveStore, audit_live, audit_refusal};
-use crate::plan::{CORDONED_LOG_DIRS, LiveAct, LivePlan};
+use crate::plan::{CORDONED_LOG_DIRS, LiveAct, LivePlan, ReplicaSize};
+use crate::terms::Timestamp;
 use std::time::{Duration, Instant};
 
 /// How long a change of settings may take to reach every broker.
@@ -48,13 +49,24 @@ pub struct Done {
     pub lines: Vec<String>,
     /// What could not be done, a line each.
     pub left: Vec<String>,
+    /// When it was done.
+    pub at: Timestamp,
+    /// The replicas just before, of which segments are to go; empty where none is.
+    pub before: Vec<ReplicaSize>,
 }
 
 impl Done {
     fn all(lines: Vec<String>) -> Self {
+        Self::new(lines, Vec::new())
+    }
+
+    /// Returns what was done and what could not be, just now.
+    pub(super) fn new(lines: Vec<String>, left: Vec<String>) -> Self {
         Self {
             lines,
-            left: Vec::new(),
+            left,
+            at: clock::now(),
+            before: Vec::new(),
         }
     }
 
@@ -76,10 +88,16 @@ impl LiveApply<'_> {
     pub async fn run(&self, end: MoveEnd<'_>) -> Result<Done, CliError> {
         self.allowed()?;
         self.same_as_before().await?;
-        let before = match &self.plan.act {
+        let mut before = match &self.plan.act {
             LiveAct::TopicConfigs { topic, .. } => replica_sizes(self.client, topic).await,
+            LiveAct::DeleteRecords { partition, .. } => {
+                replica_sizes(self.client, &partition.topic).await
+            }
             _ => Vec::new(),
         };
+        if let LiveAct::DeleteRecords { partition, .. } = &self.plan.act {
+            before.retain(|of| of.partition == partition.partition);
+        }
         let done = self.carry_out(end).await;
         let outcome = match &done {
             Ok(done) => done.outcome(),
@@ -89,7 +107,7 @@ impl LiveApply<'_> {
         let state_dir = self.context.state_dir()?.value.clone();
         if done.is_ok() {
             let store = LiveStore::new(&state_dir);
-            store.carried_out((self.hash, self.plan), before, &who, clock::now())?;
+            store.carried_out((self.hash, self.plan), before.clone(), &who, clock::now())?;
         }
         audit_live(
             &state_dir,
@@ -98,7 +116,7 @@ impl LiveApply<'_> {
             self.confirmed,
             (self.line, &outcome),
         )?;
-        Ok(done?)
+        Ok(Done { before, ..done? })
     }
 
     /// Asks the session and the host's policy.

@@ -9,8 +9,7 @@ use crate::client::{
     Client, ClientError, ClusterMetadata, ConfigEntry, ConfigOrigin, ConfigResource, KafkaError,
     Special, Whom,
 };
-use crate::engine::ReplicaSize;
-use crate::plan::{GroupBelow, KeyChange, LiveLoss};
+use crate::plan::{GroupBelow, KeyChange, LiveLoss, ReplicaSize};
 use crate::terms::{Offset, Timestamp, TopicPartition};
 
 /// Groups that are asked about at most.

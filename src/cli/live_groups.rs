@@ -56,12 +56,8 @@ pub(super) async fn set(client: &Client, positions: &GroupPositions) -> Done {
             Err(error) => left.push(format!("group {group}: {}", error.in_one_line())),
         }
     }
-    Done {
-        lines: vec![format!(
-            "{count} positions of {groups} groups are set, read back from the brokers"
-        )],
-        left,
-    }
+    let text = format!("{count} positions of {groups} groups are set, read back from the brokers");
+    Done::new(vec![text], left)
 }
 
 /// Sets a group's positions; returns what was read back where that is another.

@@ -51,6 +51,8 @@ pub use exit::{CliError, Exit};
 pub(crate) use facts::{broker_facts, listed_facts};
 pub(crate) use first_pass::FirstPassWatch;
 pub use forecast::forecast_truncations;
+#[cfg(feature = "tui")]
+pub(crate) use freed::FreedWatch;
 pub use live::{HostBroker, LiveClient, live_client};
 pub use live_act::kafka_options;
 pub use live_apply::{LiveApply, MoveEnd};

@@ -1,20 +1,25 @@
 //! Acts on the living cluster beside the screen: plans made, carried out, told.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::app::Event;
-use crate::app::state::KeptChange;
+use crate::app::state::{Freeing, KeptChange};
+use crate::app::{Event, Level};
 use crate::cli::target::Candidate;
 use crate::cli::{
-    CliError, Context, LiveApply, LiveClient, MoveEnd, kafka_options, live_client, make_live_plan,
+    BesideBroker, CliError, Context, FreedWatch, LiveApply, LiveClient, Look, MoveEnd,
+    kafka_options, live_client, make_live_plan,
 };
 use crate::engine::{Confirmed, LiveStore};
-use crate::plan::{LivePlan, LiveWish};
+use crate::plan::{LivePlan, LiveWish, ReplicaSize};
 use crate::terms::Timestamp;
 
-use super::look::{News, tell_event};
+use super::look::{News, at_present, tell_event};
+
+/// How long from one look at what was freed to the next.
+const PAUSE: Duration = Duration::from_secs(2);
 
 /// Makes the plan of a wish in a thread, and keeps it.
 pub(super) fn plan_live(
@@ -55,7 +60,8 @@ pub(super) fn apply_live(
     let context = Arc::clone(context);
     let listener = news.clone();
     tell_event(news, move || {
-        let result = with_cluster(&context, candidate, async |live| {
+        let asked = candidate.clone();
+        let result = with_cluster(&context, asked, async |live| {
             let (hash, plan) = LiveStore::new(&context.state_dir()?.value).find(&hash)?;
             let apply = LiveApply {
                 context: &context,
@@ -67,14 +73,85 @@ pub(super) fn apply_live(
                 line: &kafka_line(&context, live, &plan),
             };
             let done = apply.run(MoveEnd::LeaveRunning).await?;
-            let left = done.left.into_iter().map(|left| format!("left: {left}"));
-            Ok(done.lines.into_iter().chain(left).collect())
+            let left = done.left.iter().map(|left| format!("left: {left}"));
+            let lines: Vec<String> = done.lines.iter().cloned().chain(left).collect();
+            Ok((hash, plan, lines, done))
         });
         let kept = News::Event(Event::InForce(kept_changes(&context)));
         let _ = listener.send(kept);
+        let result = result.map(|(hash, plan, lines, done)| {
+            let change = Change {
+                hash,
+                plan: Arc::new(plan),
+                done: lines.clone(),
+                since: done.at,
+                before: done.before,
+            };
+            follow_freed(&context, candidate, change, &listener);
+            lines
+        });
         Event::LiveEnded {
             hash,
             result: result.map_err(|error| one_line(&error)),
+        }
+    });
+}
+
+/// A change that was made just now.
+struct Change {
+    hash: String,
+    plan: Arc<LivePlan>,
+    done: Vec<String>,
+    since: Timestamp,
+    before: Vec<ReplicaSize>,
+}
+
+/// Follows in a thread what a change frees, until it is over; then tells why the rest stays.
+fn follow_freed(
+    context: &Arc<Context>,
+    candidate: Option<Candidate>,
+    change: Change,
+    news: &UnboundedSender<News>,
+) {
+    if change.before.is_empty() || change.plan.frees().is_none() {
+        return;
+    }
+    let (context, news) = (Arc::clone(context), news.clone());
+    std::thread::spawn(move || {
+        let own = candidate.clone();
+        let followed = with_cluster(&context, candidate, async |live| {
+            let begun = (change.since, change.before.as_slice());
+            let watch = FreedWatch::begin(&live.client, &change.plan, begun).await?;
+            let Some(watch) = watch else { return Ok(()) };
+            loop {
+                let so_far = watch.look(&live.client).await;
+                let stays = so_far.is_over().then(|| {
+                    let look = own.clone().and_then(|own| {
+                        let context = at_present(&context);
+                        Look::of(&context, own, BesideBroker::StructureOnly).ok()
+                    });
+                    let stays = watch.why_the_rest_stays(&at_present(&context), look.as_ref());
+                    stays.unwrap_or_else(|error| vec![error.to_string()])
+                });
+                let is_over = stays.is_some();
+                let told = Event::Freed(Box::new(Freeing {
+                    hash: change.hash.clone(),
+                    plan: Arc::clone(&change.plan),
+                    done: change.done.clone(),
+                    so_far,
+                    stays,
+                }));
+                // Nobody listens once the screen is gone.
+                if news.send(News::Event(told)).is_err() || is_over {
+                    return Ok(());
+                }
+                tokio::time::sleep(PAUSE).await;
+            }
+        });
+        if let Err(error) = followed {
+            let text = format!("what was freed is not known: {}", one_line(&error));
+            let level = Level::Warn;
+            let _ = news.send(News::Event(Event::Notice { level, text }));
         }
     });
 }

@@ -50,7 +50,7 @@ pub use read::follower_logs::{HeldLog, read_follower_logs};
 pub use read::metadata_dir::{follow_metadata_dir, read_metadata_dir};
 pub use read::node_files::{NodeFiles, read_node_files};
 pub use segments::{AskPartition, RetentionReading, RetentionSpec, read_retention};
-pub use store::live_store::{InForce, LiveStore, ReplicaSize, audit_live};
+pub use store::live_store::{InForce, LiveStore, audit_live};
 pub use store::plan_store::{MadePlan, PlanStore, StoredPlan};
 pub use store::verify_store::{VerifiedLog, VerifyStore, verify_stamp};
 pub use survey::volume_facts::volume_facts;

@@ -6,6 +6,7 @@ mod follower;
 mod inputs;
 mod kept;
 mod live;
+mod live_freed;
 mod live_groups;
 mod live_mirrors;
 mod live_wish;
@@ -34,6 +35,7 @@ pub use follower::{
 pub use inputs::{HandOver, LogConfig, OnLoss, RecoveryInputs};
 pub use kept::{DirUndo, FileOwner, KeptFile};
 pub use live::{CORDONED_LOG_DIRS, GroupBelow, KeyChange, LiveAct, LiveLoss, LivePlan};
+pub use live_freed::{BrokerFreed, FreedSoFar, ReplicaSize, freed_by_broker};
 pub use live_groups::{GroupPosition, GroupPositions, KeptCommit};
 pub use live_mirrors::{LiveMirrors, MirrorBelow};
 pub use live_wish::{Cap, LiveWish, RecordsTo, parse_topic_setting};

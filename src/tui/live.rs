@@ -1,7 +1,9 @@
 //! The box of a plan for the living cluster, the question, and what came of it.
 
+use ratatui::style::Style;
+
 use crate::app::lines::short_hash;
-use crate::app::live_words::class_words;
+use crate::app::live_words::{self, Told, class_words};
 use crate::app::state::{LiveDialog, State};
 use crate::app::text;
 use crate::plan::Class;
@@ -20,32 +22,17 @@ pub(super) fn plan(dialog: &LiveDialog, state: &State, theme: &Theme) -> ListBox
         short_hash(&dialog.hash),
         class_words(class)
     );
-    let lines = dialog.lines.iter().skip(1).map(|line| {
-        let (label, rest) = line.trim_start().split_once("  ").unwrap_or(("", line));
-        if line.starts_with("  ") && !label.is_empty() && label.len() <= 10 {
-            let label = format!("{label:<11}");
-            return vec![
-                (label, theme.dim),
-                (rest.trim_start().to_owned(), theme.text),
-            ];
-        }
-        vec![(line.trim_start().to_owned(), theme.title)]
-    });
+    let lines = match &dialog.outcome {
+        Some(Ok(done)) => outcome(dialog, done, state, theme),
+        _ => plan_lines(dialog, theme),
+    };
     let keys = "a carry out · : command · s save · Esc leave";
     let (below, keys) = match (&dialog.outcome, &dialog.prompt, &dialog.refused) {
-        (Some(Ok(lines)), _, _) => {
-            let done = lines
-                .iter()
-                .map(|line| vec![(format!("done: {line}"), theme.good)]);
-            let restore = dialog.plan.can_be_restored().then(|| {
-                let words = crate::app::live_words::restore_words(&dialog.plan);
-                vec![(
-                    format!("put it back: o in the acts (x), or krescue {words} --apply"),
-                    theme.key,
-                )]
-            });
-            (done.chain(restore).collect(), "s save · Esc leave")
-        }
+        (Some(Ok(_)), _, Some(why)) => (
+            vec![vec![(format!("not now: {why}"), theme.warn)]],
+            "s save · Esc leave; :freed shows it again",
+        ),
+        (Some(Ok(_)), _, None) => (Vec::new(), "s save · Esc leave; :freed shows it again"),
         (Some(Err(cause)), _, _) => (
             vec![vec![(cause.clone(), theme.danger)]],
             "s save · Esc leave",
@@ -60,7 +47,7 @@ pub(super) fn plan(dialog: &LiveDialog, state: &State, theme: &Theme) -> ListBox
     };
     ListBox {
         title,
-        lines: lines.collect(),
+        lines,
         long: Long::Wraps,
         cursor: None,
         scroll: dialog.scroll,
@@ -72,4 +59,42 @@ pub(super) fn plan(dialog: &LiveDialog, state: &State, theme: &Theme) -> ListBox
             _ => theme.border,
         },
     }
+}
+
+/// Returns the lines of a plan that was not carried out.
+fn plan_lines(dialog: &LiveDialog, theme: &Theme) -> Vec<Vec<(String, Style)>> {
+    let line = |line: &String| {
+        let (label, rest) = line.trim_start().split_once("  ").unwrap_or(("", line));
+        if line.starts_with("  ") && !label.is_empty() && label.len() <= 10 {
+            return labelled(label, rest.trim_start(), theme.text, theme);
+        }
+        vec![(line.trim_start().to_owned(), theme.title)]
+    };
+    dialog.lines.iter().skip(1).map(line).collect()
+}
+
+/// Returns what came of a plan: what was done, freed, and stays.
+fn outcome(
+    dialog: &LiveDialog,
+    done: &[String],
+    state: &State,
+    theme: &Theme,
+) -> Vec<Vec<(String, Style)>> {
+    let freeing = state.freeing(&dialog.hash);
+    let lines = live_words::outcome_lines(&dialog.plan, done, freeing, state.now);
+    let line = |(told, label, text): (Told, &str, String)| match (told, label) {
+        (Told::Act, "") => vec![(text, theme.title)],
+        (Told::Act | Told::Freed, _) => labelled(label, &text, theme.text, theme),
+        (Told::Done, _) => labelled(label, &text, theme.good, theme),
+        (Told::Stays, _) => labelled(label, &text, theme.warn, theme),
+        (Told::Next, _) => labelled(label, &text, theme.key, theme),
+    };
+    lines.into_iter().map(line).collect()
+}
+
+fn labelled(label: &str, text: &str, style: Style, theme: &Theme) -> Vec<(String, Style)> {
+    vec![
+        (format!("{label:<11}"), theme.dim),
+        (text.to_owned(), style),
+    ]
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::plan::{LiveAct, LivePlan};
+use crate::plan::{FreedSoFar, LiveAct, LivePlan};
 use crate::terms::Timestamp;
 
 use super::overlay::Prompt;
@@ -53,5 +53,27 @@ impl KeptChange {
             LiveAct::TopicConfigs { topic, .. } => Some(topic),
             _ => None,
         }
+    }
+}
+
+/// A change by which segments go, followed until they have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Freeing {
+    /// The plan's hash.
+    pub hash: String,
+    /// The plan that made it.
+    pub plan: Arc<LivePlan>,
+    /// What was done, a sentence each.
+    pub done: Vec<String>,
+    /// What the brokers have freed.
+    pub so_far: FreedSoFar,
+    /// Why the rest stays, a sentence each; `None` until it is over.
+    pub stays: Option<Vec<String>>,
+}
+
+impl Freeing {
+    /// Says whether it is about `topic`.
+    pub fn is_of(&self, topic: &str) -> bool {
+        self.plan.frees().is_some_and(|(of, _)| of == topic)
     }
 }

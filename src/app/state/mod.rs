@@ -21,7 +21,7 @@ pub use boot::{Boot, BootDir, BootRow, BootTold, Once, is_same as is_same_dir};
 pub use free_space::{
     FreeDialog, FreeLine, FreeOffer, FreePiece, FreeStage, KeptLeftover, free_lines,
 };
-pub use live::{KeptChange, LiveDialog, LiveWork};
+pub use live::{Freeing, KeptChange, LiveDialog, LiveWork};
 pub use logs::{Choice, DirRow, LogId, LogRow, Logs, Place, is_log, shortens};
 pub use mirror::{MirrorFlow, MirrorRead, MirrorWorld};
 pub use mirror_order::MirrorColumn;

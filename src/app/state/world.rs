@@ -14,7 +14,7 @@ use crate::plan::{HandOver, LogDirPlan, PartitionPlan, PlanAct, RecoveryPlan, St
 use crate::terms::Timestamp;
 
 use super::boot::Boot;
-use super::live::{KeptChange, LiveWork};
+use super::live::{Freeing, KeptChange, LiveWork};
 use super::logs::{LogRow, Logs};
 use super::mirror::MirrorRead;
 use super::replicas::ClusterView;
@@ -153,6 +153,8 @@ pub struct World {
     pub live_work: Option<LiveWork>,
     /// Changes of it that wait for their old values, oldest first.
     pub in_force: Vec<KeptChange>,
+    /// Changes of this session by which segments go, oldest first.
+    pub freeing: Vec<Freeing>,
     /// What is known of MirrorMaker 2, once it was asked for.
     pub mirror: Option<MirrorRead>,
     /// Bytes a second at which batches were read on this host.
@@ -250,6 +252,11 @@ impl State {
         self.frozen
             .as_ref()
             .map_or(&self.world, |frozen| &frozen.world)
+    }
+
+    /// Returns what the change of this plan has freed so far; `None` if nothing was asked yet.
+    pub fn freeing(&self, hash: &str) -> Option<&Freeing> {
+        self.shown().freeing.iter().find(|of| of.hash == hash)
     }
 
     /// Returns the log under the cursor, or the one that is open.

@@ -7,7 +7,7 @@ use crate::app::recording::known;
 use crate::app::state::{CommandLine, Detail, Filter, Frozen, Overlay, State};
 use crate::app::{act, command, lines};
 
-use super::{acts, free_space, mirror, overlays, segments, sorting, tell, volumes};
+use super::{acts, free_space, live, mirror, overlays, segments, sorting, tell, volumes};
 
 /// Does what `action` asks for: what lies over the panes hears it first.
 pub(super) fn on_action(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
@@ -29,6 +29,7 @@ pub(super) fn carry_out(state: &mut State, action: Action, effects: &mut Vec<Eff
         Action::Back => back(state),
         Action::SetScale(scale) => state.view.segments.scale = scale,
         Action::OpenWhatIf => segments::open_what_if(state),
+        Action::ShowFreed => live::show_freed(state, effects),
         Action::JumpTo(name) => jump(state, &name, effects),
         Action::ToggleMark if state.view.pane == PaneId::Volumes => volumes::toggle_mark(state),
         Action::ToggleMark => state.view.table.toggle_mark(),

@@ -6,7 +6,7 @@ use crate::app::confirm::Phrase;
 use crate::app::effect::{Effect, Target};
 use crate::app::event::Level;
 use crate::app::live_words;
-use crate::app::state::{LiveDialog, LiveWork, Overlay, Prompt, State};
+use crate::app::state::{Freeing, KeptChange, LiveDialog, LiveWork, Overlay, Prompt, State};
 use crate::plan::{Class, LivePlan, LiveWish};
 
 use super::tell;
@@ -121,6 +121,77 @@ pub(super) fn ended(
         _ => state.view.tell(level, text, state.now),
     }
     effects.push(Effect::AskCluster);
+}
+
+/// Takes which changes wait for their old values: of those that were put back nothing more is to come.
+pub(super) fn in_force(state: &mut State, kept: Vec<KeptChange>) {
+    let lasts = |of: &Freeing| {
+        let mut kept = kept.iter();
+        !of.plan.can_be_restored() || kept.any(|kept| kept.plan == *of.plan)
+    };
+    state.world.freeing.retain(lasts);
+    state.world.in_force = kept;
+}
+
+/// Takes what a change has freed so far; tells it in passing once it is over.
+pub(super) fn freed(state: &mut State, freeing: Freeing, effects: &mut Vec<Effect>) {
+    let mut kept = state.world.in_force.iter();
+    if freeing.plan.can_be_restored() && !kept.any(|kept| kept.plan == *freeing.plan) {
+        return;
+    }
+    if let Some(stays) = &freeing.stays {
+        let lines = stays.iter().map(|line| format!("stays: {line}"));
+        let so_far = &freeing.so_far;
+        let freed = so_far.brokers.iter();
+        let freed = freed.map(|of| live_words::freed_line(of, so_far.promised));
+        let freed = freed.map(|line| format!("freed: {line}"));
+        effects.extend(freed.chain(lines).map(|text| Effect::Log {
+            target: Target::Krescue,
+            level: Level::Note,
+            text,
+        }));
+        if !is_shown(state, &freeing.hash) {
+            let text = live_words::freed_so_far(&freeing, state.now);
+            state.view.tell(Level::Note, text, state.now);
+        }
+    }
+    let all = &mut state.world.freeing;
+    match all.iter_mut().find(|of| of.hash == freeing.hash) {
+        Some(of) => *of = freeing,
+        None => all.push(freeing),
+    }
+}
+
+/// Shows again what the newest change has freed.
+pub(super) fn show_freed(state: &mut State, effects: &mut Vec<Effect>) {
+    let Some(freeing) = state.world.freeing.last() else {
+        let text = "no change of this session lets segments go";
+        return tell(state, effects, Level::Note, text);
+    };
+    let dialog = LiveDialog {
+        hash: freeing.hash.clone(),
+        plan: Arc::clone(&freeing.plan),
+        lines: live_words::plan_lines(&freeing.hash, &freeing.plan).into(),
+        scroll: 0,
+        prompt: None,
+        refused: None,
+        applied: true,
+        outcome: Some(Ok(freeing.done.clone())),
+    };
+    state.view.overlays.push(Overlay::Live(dialog));
+}
+
+fn is_shown(state: &State, hash: &str) -> bool {
+    let mut overlays = state.view.overlays.iter();
+    overlays.any(|overlay| matches!(overlay, Overlay::Live(dialog) if dialog.hash == hash))
+}
+
+/// Returns how many lines the box of a plan has.
+pub(super) fn lines(state: &State, dialog: &LiveDialog) -> usize {
+    let Some(Ok(done)) = &dialog.outcome else {
+        return dialog.lines.len();
+    };
+    live_words::outcome_lines(&dialog.plan, done, state.freeing(&dialog.hash), state.now).len()
 }
 
 /// Returns why the plan on screen cannot be carried out now; `None` if it can.

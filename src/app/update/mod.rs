@@ -102,7 +102,8 @@ pub fn update(state: &mut State, event: Event) -> Vec<Effect> {
         }
         Event::LivePlanFailed(cause) => live::failed(state, &cause, &mut effects),
         Event::LiveEnded { hash, result } => live::ended(state, (&hash, result), &mut effects),
-        Event::InForce(kept) => state.world.in_force = kept,
+        Event::InForce(kept) => live::in_force(state, kept),
+        Event::Freed(freeing) => live::freed(state, *freeing, &mut effects),
         Event::Mirror(read) => {
             mirror::on_read(state, read);
         }

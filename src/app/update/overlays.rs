@@ -104,6 +104,10 @@ fn on_kept(state: &mut State, items: &[KeptFacts], cursor: usize, effects: &mut 
 /// Moves, scrolls and edits: what all of them do alike.
 fn on_move(state: &mut State, action: &Action) {
     let choices = state.world.choices.len();
+    let live_lines = match state.view.top() {
+        Some(Overlay::Live(dialog)) => live::lines(state, dialog),
+        _ => 0,
+    };
     let mut filter = None;
     match (state.view.top_mut(), action) {
         (Some(Overlay::Chooser { cursor }), action) => shift(cursor, action, choices),
@@ -134,8 +138,7 @@ fn on_move(state: &mut State, action: &Action) {
             shift(scroll, action, last);
         }
         (Some(Overlay::Live(dialog)), action) => {
-            let last = dialog.lines.len();
-            shift(&mut dialog.scroll, action, last);
+            shift(&mut dialog.scroll, action, live_lines);
         }
         (Some(Overlay::Plan(dialog)), action) => {
             let last = dialog.lines.len();

@@ -5,15 +5,14 @@ use std::time::Duration;
 
 use crate::app::live_words::{freed_line, next_pass_in, reminder};
 use crate::cli::args::RetentionArgs;
-use crate::cli::freed::{BrokerFreed, freed_so_far, is_all_freed, why_the_rest_stays};
+use crate::cli::freed::FreedWatch;
 use crate::cli::live::Live;
 use crate::cli::live_act::run_wish;
-use crate::cli::live_facts::{check_interval, key_change, topic_values};
+use crate::cli::live_facts::{key_change, topic_values};
 use crate::cli::live_plan::kept_of;
 use crate::cli::report::{ConfigLine, FreedLine, JsonReport, Line};
-use crate::cli::{CliError, Context, Exit, clock};
-use crate::engine::InForce;
-use crate::plan::LiveWish;
+use crate::cli::{BesideBroker, CliError, Context, Exit, Look, clock};
+use crate::plan::{BrokerFreed, FreedSoFar, LiveWish};
 use crate::terms::Timestamp;
 
 /// What is shown where nothing is to be changed.
@@ -28,8 +27,6 @@ const SHOWN: [&str; 7] = [
 ];
 /// How long from one look to the next while waiting.
 const PAUSE: Duration = Duration::from_secs(1);
-/// What a pass and the deletion after it take beyond their times, in ms.
-const GRACE_MS: u64 = 5_000;
 
 /// Runs `retention`.
 pub(in crate::cli) fn retention(
@@ -65,17 +62,21 @@ pub(in crate::cli) fn retention(
     let Some(last) = kept.last() else {
         return Ok(Exit::Ok);
     };
-    // Who is asked must be known first.
-    live.run(live.client.metadata(Some(&[])))?;
+    let changed = (Timestamp(last.since), last.before.as_slice());
+    let watch = live.run(FreedWatch::begin(&live.client, &last.plan, changed))?;
+    let Some(watch) = watch else {
+        return Ok(Exit::Findings);
+    };
     let is_over = if let Some(seconds) = args.wait_freed {
-        wait(&live, (args, last), Duration::from_secs(seconds), out)?
+        wait(&live, (args, &watch), Duration::from_secs(seconds), out)?
     } else {
-        let freed = live.run(freed_so_far(&live.client, last));
-        tell(args, last, &freed, out)?;
-        !freed.is_empty()
+        let freed = live.run(watch.look(&live.client));
+        tell(args, &freed, out)?;
+        !freed.brokers.is_empty()
     };
     if is_over && !args.json {
-        for line in why_the_rest_stays(context, &args.topic)? {
+        let look = Look::open(context, BesideBroker::StructureOnly).ok();
+        for line in watch.why_the_rest_stays(context, look.as_ref())? {
             writeln!(out, "stays      {line}")?;
         }
     }
@@ -107,41 +108,26 @@ fn show(live: &Live, args: &RetentionArgs, out: &mut dyn Write) -> Result<(), Cl
 /// Waits until every broker has freed what was promised, or its pass must be over; says whether it is.
 fn wait(
     live: &Live,
-    (args, kept): (&RetentionArgs, &InForce),
+    (args, watch): (&RetentionArgs, &FreedWatch),
     limit: Duration,
     out: &mut dyn Write,
 ) -> Result<bool, CliError> {
-    const DELAY: &str = "file.delete.delay.ms";
-    let every = live.run(check_interval(&live.client));
-    let values = live.run(topic_values(&live.client, &args.topic))?;
-    let delay = values
-        .get(DELAY)
-        .and_then(|entry| entry.value.as_ref()?.parse().ok());
-    // By then each broker has looked at its logs, and the files are unlinked.
-    let due = every.zip(delay).map(|(every, delay): (u64, u64)| {
-        let ms = every.saturating_add(delay).saturating_add(GRACE_MS);
-        kept.since.saturating_add_unsigned(ms)
-    });
     let begin = std::time::Instant::now();
     let mut told: Option<Vec<BrokerFreed>> = None;
     loop {
-        let freed = live.run(freed_so_far(&live.client, kept));
-        if told.as_ref() != Some(&freed) {
-            tell(args, kept, &freed, out)?;
+        let freed = live.run(watch.look(&live.client));
+        if told.as_ref() != Some(&freed.brokers) {
+            tell(args, &freed, out)?;
             if !args.json {
-                writeln!(
-                    out,
-                    "{}",
-                    next_pass_in(Timestamp(kept.since), every, clock::now())
-                )?;
+                let text = next_pass_in(freed.since, freed.every_ms, clock::now());
+                writeln!(out, "{text}")?;
             }
             out.flush()?;
         }
-        let passed = due.is_some_and(|due| clock::now().0 >= due);
-        if passed || freed.is_empty() || is_all_freed(&kept.plan, &freed) {
+        if freed.is_over() {
             return Ok(true);
         }
-        told = Some(freed);
+        told = Some(freed.brokers);
         if begin.elapsed() + PAUSE >= limit {
             return Ok(false);
         }
@@ -149,13 +135,8 @@ fn wait(
     }
 }
 
-fn tell(
-    args: &RetentionArgs,
-    kept: &InForce,
-    freed: &[BrokerFreed],
-    out: &mut dyn Write,
-) -> Result<(), CliError> {
-    for broker in freed {
+fn tell(args: &RetentionArgs, freed: &FreedSoFar, out: &mut dyn Write) -> Result<(), CliError> {
+    for broker in &freed.brokers {
         if args.json {
             let line = FreedLine {
                 topic: args.topic.clone(),
@@ -163,14 +144,13 @@ fn tell(
                 before_bytes: broker.before,
                 bytes: broker.now,
                 freed_bytes: broker.freed(),
-                promised_bytes: kept.plan.loss.bytes,
+                promised_bytes: freed.promised,
                 freed_records: broker.records,
             };
             JsonReport::new(out).line(&Line::Freed(line))?;
         } else {
-            let sizes = (broker.before, broker.now);
-            let text = freed_line(broker.broker, sizes, kept.plan.loss.bytes, broker.records);
-            writeln!(out, "{text}")?;
+            let text = freed_line(broker, freed.promised);
+            writeln!(out, "freed      {text}")?;
         }
     }
     Ok(())

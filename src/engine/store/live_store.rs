@@ -17,8 +17,8 @@ use super::plan_store::{create_dirs, sync_dir};
 use crate::disk::{DiskAction, DiskError};
 use crate::engine::audit::audit_file::{AuditAct, AuditEntry, audit_line};
 use crate::engine::{Confirmed, EngineError, Who};
-use crate::plan::LivePlan;
-use crate::terms::{Offset, Timestamp};
+use crate::plan::{LivePlan, ReplicaSize};
+use crate::terms::Timestamp;
 
 /// The largest file that is read, in bytes.
 const MAX_LEN: u64 = 16 << 20;
@@ -38,19 +38,6 @@ pub struct InForce {
     /// The topic's replicas just before; empty for a plan of another kind.
     #[serde(default)]
     pub before: Vec<ReplicaSize>,
-}
-
-/// A replica of a topic at one moment.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ReplicaSize {
-    /// The broker that holds it.
-    pub broker: i32,
-    /// The partition.
-    pub partition: i32,
-    /// Bytes of its segments.
-    pub bytes: u64,
-    /// The first offset in its files; `None` if it was not told.
-    pub log_start: Option<Offset>,
 }
 
 /// The live plans of a state dir.

@@ -310,7 +310,13 @@ fn draw_detail(
             Advice::Next,
         )
     });
-    let advice = kept.chain(replica_words::advice(row, forecast));
+    let freeing = state.shown().freeing.iter();
+    let freeing = freeing.filter(|freeing| freeing.is_of(&row.partition.topic));
+    let freeing =
+        freeing.map(|freeing| (live_words::freed_so_far(freeing, state.now), Advice::Says));
+    let advice = freeing
+        .chain(kept)
+        .chain(replica_words::advice(row, forecast));
     let mut y = 2;
     for (told, kind) in advice {
         let style = match kind {

@@ -17,8 +17,10 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 use crate::app::retention_words as words;
-use crate::app::state::{MapCell, MapScale, Overlay, RetentionFacts, SegmentsView, WhatIfField};
-use crate::app::{Action, State, text};
+use crate::app::state::{
+    Freeing, MapCell, MapScale, Overlay, RetentionFacts, SegmentsView, WhatIfField,
+};
+use crate::app::{Action, State, live_words, text};
 use crate::plan::retention::{LogRetention, RetainedLog, RetentionVerdict};
 use crate::terms::Timestamp;
 use crate::tui::canvas::{Pen, cut, put, put_right, width};
@@ -107,6 +109,7 @@ impl SegmentsPane {
         }
         legend(pen, view, (log, judged), facts.host.now);
         let line = what_if_line(state, pen);
+        let line = line + freed_line(state, 4 + line, Some(&of.topic_partition.topic), pen);
         let table = Rect {
             y: pen.area.y + 4 + line,
             height: pen.area.height.saturating_sub(4 + line),
@@ -167,6 +170,7 @@ impl SegmentsPane {
         let source = format!("{backlog}settings of {}", facts.settings_source);
         head(pen, &title, &source, &age(state, facts));
         let line = what_if_line(state, pen);
+        let line = line + freed_line(state, 2 + line, None, pen);
         let area = Rect {
             y: pen.area.y + 2 + line,
             height: pen.area.height.saturating_sub(2 + line),
@@ -358,5 +362,19 @@ fn what_if_line(state: &State, pen: &mut Pen<'_>) -> u16 {
     x = pen.put((x, y), &cut(&words, room), theme.title);
     let room = pen.area.width.saturating_sub(x + 1);
     pen.put((x, y), &cut(keys, room), theme.key);
+    1
+}
+
+/// Draws what the newest change of `topic`, or of any, has freed so far, if there is one; returns how many lines that takes.
+fn freed_line(state: &State, y: u16, topic: Option<&String>, pen: &mut Pen<'_>) -> u16 {
+    let mut all = state.shown().freeing.iter();
+    let of = |freeing: &&Freeing| topic.is_none_or(|topic| freeing.is_of(topic));
+    let Some(freeing) = all.rfind(of) else {
+        return 0;
+    };
+    let text = live_words::freed_so_far(freeing, state.now);
+    let room = pen.area.width.saturating_sub(2);
+    let style = pen.theme.busy;
+    pen.put((1, y), &cut(&text, room), style);
     1
 }

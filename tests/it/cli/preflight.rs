@@ -5,9 +5,9 @@ use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
 
 use serde_json::Value;
 
-use super::refusals::hold_lock;
 use crate::support::apply::contents;
 use crate::support::fixture::{SEGMENT, Tree};
+use crate::support::lock::hold_lock;
 use crate::support::program::{Ran, run};
 
 fn preflight(tree: &Tree, version: &str, more: &[&str]) -> Ran {
@@ -457,7 +457,7 @@ fn a_lock_that_no_broker_holds_keeps_the_boot_out() {
         (&free["severity"], &free["at_boot"]),
         (&"routine".into(), &"nothing".into())
     );
-    let _lock = hold_lock(&tree, "d2");
+    let _lock = hold_lock(&tree.path("d2"));
     let finding = found(&tree, "4.4.0", "lock");
     assert_eq!(
         (&finding["severity"], &finding["at_boot"]),

@@ -4,9 +4,9 @@ use std::fs;
 use std::io::{BufRead as _, Read as _, Write as _};
 use std::process::{Command, Stdio};
 
-use super::refusals::hold_lock;
 use crate::server_log::logs;
 use crate::support::fixture::Tree;
+use crate::support::lock::hold_lock;
 use crate::support::program::{Ran, run};
 
 fn watch(name: &str, arguments: &[&str]) -> Ran {
@@ -138,7 +138,7 @@ fn a_death_at_a_held_lock_names_who_holds_it() {
     let ours = tree.path("d2").canonicalize().unwrap();
     let of_here = told.replace("/var/lib/kafka/data2", ours.to_str().unwrap());
     fs::write(tree.path("server.log"), of_here).unwrap();
-    let _lock = hold_lock(&tree, "d2");
+    let _lock = hold_lock(&tree.path("d2"));
     let words = [
         "--log-dirs",
         "d1,d2",

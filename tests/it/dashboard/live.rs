@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use crossterm::event::KeyCode;
-use krescue::app::state::{KeptChange, Overlay, PROMPT_DEAF_MS};
+use krescue::app::state::{Freeing, KeptChange, Overlay, PROMPT_DEAF_MS};
 use krescue::app::{Effect, Event};
 use krescue::plan::{
-    GroupBelow, KeyChange, LiveAct, LiveLoss, LiveMirrors, LivePlan, LiveWish, MirrorBelow,
+    BrokerFreed, FreedSoFar, GroupBelow, KeyChange, LiveAct, LiveLoss, LiveMirrors, LivePlan,
+    LiveWish, MirrorBelow,
 };
 use krescue::terms::{Offset, Timestamp, TopicPartition};
 
@@ -169,6 +170,77 @@ fn a_plan_is_carried_out_once_it_is_armed_and_confirmed() {
     keep("live-done", &mut session);
     // Once is enough.
     assert!(refusal(&mut session).starts_with("this plan was carried out"));
+}
+
+/// What brokers 1 to 3 have freed `seconds` after the change: 1 has made its pass, 2 has not, 3 does not answer.
+fn freed_after(seconds: i64, stays: Option<Vec<String>>) -> Event {
+    let broker = |broker, now| BrokerFreed {
+        broker,
+        before: 47 << 30,
+        now,
+        records: if broker == 1 { 10_843_107 } else { 0 },
+    };
+    let plan = shortened();
+    Event::Freed(Box::new(Freeing {
+        hash: plan.hash(),
+        so_far: FreedSoFar {
+            since: NOW,
+            at: Timestamp(NOW.0 + seconds * 1000),
+            every_ms: Some(300_000),
+            delay_ms: Some(60_000),
+            promised: plan.loss.bytes,
+            brokers: vec![
+                broker(1, Some(11 << 30)),
+                broker(2, Some(47 << 30)),
+                broker(3, None),
+            ],
+        },
+        plan: Arc::new(plan),
+        done: vec![
+            "in force, read back from brokers 1, 2, 3".to_owned(),
+            "each broker's next pass comes within 5 min".to_owned(),
+        ],
+        stays,
+    }))
+}
+
+#[test]
+fn what_a_change_frees_is_told_until_it_is_over_and_then_why_the_rest_stays() {
+    let mut session = at_orders();
+    let hash = planned(&mut session, shortened());
+    session.type_keys(":arm\n");
+    confirm(&mut session, "orders");
+    session.event(Event::InForce(vec![KeptChange {
+        plan: shortened(),
+        since: NOW,
+    }]));
+    session.event(Event::LiveEnded {
+        hash,
+        result: Ok(vec![
+            "in force, read back from brokers 1, 2, 3".to_owned(),
+            "each broker's next pass comes within 5 min".to_owned(),
+        ]),
+    });
+    session.event(freed_after(47, None));
+    session.later(46_500);
+    keep("live-freeing", &mut session);
+    // The pane tells it too, and counts down between the looks.
+    session.press(KeyCode::Esc);
+    keep("live-freeing-pane", &mut session);
+    session.take();
+    let stays = "orders-7: 9 segments, 9.00 GiB, from 47,104,000 on: KEEP time: 12 min under";
+    session.event(freed_after(370, Some(vec![stays.to_owned()])));
+    let logged = session.take();
+    let is_told =
+        |effect: &Effect| matches!(effect, Effect::Log { text, .. } if text.ends_with(stays));
+    assert!(logged.iter().any(is_told), "{logged:?}");
+    session.type_keys(":freed\n");
+    keep("live-freed", &mut session);
+    // Once the old value is back nothing more is awaited of it.
+    session.press(KeyCode::Esc);
+    session.event(Event::InForce(Vec::new()));
+    session.event(freed_after(380, None));
+    assert_eq!(session.state.world.freeing, []);
 }
 
 #[test]
