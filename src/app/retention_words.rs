@@ -1,5 +1,7 @@
 //! What retention says of a segment, a log and a topic, in words.
 
+use std::fmt::Write as _;
+
 use super::text;
 use crate::cluster::{CleanupPolicy, EffectiveSetting, LeveledValue, LogConfigValue};
 use crate::plan::retention::{
@@ -208,10 +210,11 @@ pub fn backlog(log: &RetainedLog, judged: &LogRetention) -> Option<String> {
     );
     if let Some(gave_up) = &log.gave_up {
         let cause = gave_up.cause.as_deref().unwrap_or("no cause is logged");
-        words.push_str(&format!(
+        let _ = write!(
+            words,
             " · the cleaner gave it up {} until the broker's next start: {cause}",
             gave_up.at
-        ));
+        );
     } else if dirty.is_passed_over {
         words.push_str(
             " · passed over: others here were compacted more than an hour after this one was due; the cleaner may have given it up \
@@ -219,11 +222,12 @@ pub fn backlog(log: &RetainedLog, judged: &LogRetention) -> Option<String> {
         );
     }
     if dirty.is_dense {
-        words.push_str(&format!(
+        let _ = write!(
+            words,
             " · a segment spans more offsets than the cleaner's map holds keys ({}): one run may not get through it; raise \
              log.cleaner.dedupe.buffer.size",
             text::count(log.limits.cleaner_map_keys.unsigned_abs())
-        ));
+        );
     }
     Some(words)
 }
@@ -297,7 +301,7 @@ pub fn setting(of: &EffectiveSetting) -> String {
         level(&of.in_force)
     );
     for value in &of.behind {
-        words.push_str(&format!(" · over {} ({})", value.value, level(value)));
+        let _ = write!(words, " · over {} ({})", value.value, level(value));
     }
     words
 }

@@ -99,11 +99,16 @@ JSON lines (--json)
   (sole_in_sync, checkpoint) rolls_at active_rolls_at active_rolls_from
   dirty_ratio dirty_bytes clean_bytes dirty_offsets cleaner_map_keys dense
   passed_over cleaner_gave_up open_transaction leads segments allocated, and delete_ next_day_
-  held_ keep_ compact_ with segments and bytes.
+  held_ keep_ compact_ with segments and bytes. Of partitions that are named
+  config, one a setting of the topic: topic key value source (topic, dynamic
+  broker, dynamic default, server.properties, default) source_key behind (what
+  would count without it: value source source_key).
 
   The partition of a finding or a step is its dir's name (orders-7), null for
   the log dir itself; that of a partition or a segment is its number.
-  status --json is one object in one line.";
+  status --json is one object in one line; its metadata has mode (kraft,
+  zookeeper) next_offset timestamp features leader_id leader_epoch voters
+  voters_source bootstrap_file bootstrap_features text.";
 
 /// Behind the options of `replicas` with `--help`.
 pub(super) const REPLICAS: &str = "\

@@ -48,7 +48,7 @@ pub fn gap_suspects(segments: &[(Offset, u64)]) -> Vec<usize> {
         .collect();
     // A tenth fewer bytes an offset than a neighbour.
     let is_sparser = |of: (u128, u128), than: Option<&(u128, u128)>| {
-        than.is_some_and(|than| of.0 * than.1 * 10 < than.0 * of.1 * 9)
+        than.is_some_and(|than| of.0 * than.1 < than.0 * of.1 / 10 * 9)
     };
     let suspects = closed.iter().enumerate().filter(|(number, of)| {
         let before = number.checked_sub(1).and_then(|number| closed.get(number));

@@ -64,6 +64,11 @@ fn the_image_of_200_topics_is_what_the_broker_answers_3_9_1() {
 }
 
 #[test]
+fn the_image_of_200_topics_is_what_the_broker_answers_4_0_2() {
+    image_and_answer("4.0.2");
+}
+
+#[test]
 fn the_image_of_200_topics_is_what_the_broker_answers_4_4_0() {
     image_and_answer("4.4.0");
 }

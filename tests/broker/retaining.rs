@@ -43,6 +43,11 @@ fn a_cleanup_leaves_to_kafka_the_active_segments_alone_3_9_1() {
 }
 
 #[test]
+fn a_cleanup_leaves_to_kafka_the_active_segments_alone_4_0_2() {
+    cleaned("4.0.2");
+}
+
+#[test]
 fn a_cleanup_leaves_to_kafka_the_active_segments_alone_4_4_0() {
     cleaned("4.4.0");
 }

@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use super::{EffectiveConfig, Presence, topic_settings};
 use crate::cli::{CliError, Context, Look};
-use crate::cluster::SettingsTable;
+use crate::cluster::{LogConfig, MetadataImage, SettingsTable};
 use crate::disk::RealStorage;
 use crate::engine::{Beside, RetentionSpec, read_retention};
 use crate::log::{Finding, FindingCode, Severity};
 use crate::observe::log_file_of;
 use crate::observe::server_log::CleanerLog;
 use crate::plan::retention::{
-    CleanerGaveUp, HostRetention, Placement, RetainedLog, RetentionLimits,
+    BrokerRules, CleanerGaveUp, HostRetention, LogFacts, Placement, RetainedLog, RetentionLimits,
 };
 use crate::terms::{Timestamp, TopicPartition};
 
@@ -56,6 +56,43 @@ pub struct HostLogs {
     pub settings_source: String,
     /// Every setting of every topic.
     pub settings: Arc<SettingsTable>,
+}
+
+/// Puts what the configuration and the metadata say beside what the disk says of a log.
+fn retained(
+    facts: LogFacts,
+    (config, broker): (&Arc<LogConfig>, BrokerRules),
+    (image, broker_id): (Option<&MetadataImage>, Option<i32>),
+) -> RetainedLog {
+    let topic = &facts.topic_partition.topic;
+    let in_image = image.and_then(|image| image.partition(&facts.topic_partition));
+    RetainedLog {
+        config: Arc::clone(config),
+        limits: RetentionLimits::of(topic, config, broker),
+        gave_up: None,
+        leads: in_image
+            .zip(broker_id)
+            .map(|(partition, id)| partition.leader == Some(id)),
+        placement: image.zip(in_image).and_then(|(image, partition)| {
+            Some(Placement {
+                partitions: image.topic(topic)?.partitions.len() as u64,
+                replicas: partition.replicas.len() as u64,
+            })
+        }),
+        facts,
+    }
+}
+
+/// Marks a log that the cleaner gave up.
+fn given_up(mut log: RetainedLog, cleaner: &CleanerLog) -> RetainedLog {
+    let mut given_up = cleaner.given_up.iter();
+    let found = given_up.find(|of| of.partition == log.facts.topic_partition);
+    log.limits.cleaner_gave_up = found.is_some();
+    log.gave_up = found.map(|of| CleanerGaveUp {
+        at: of.at.clone(),
+        cause: of.cause.clone(),
+    });
+    log
 }
 
 /// Reads the logs of a broker for retention. The metadata log is read beside a living broker too: it is small, and without
@@ -108,49 +145,23 @@ pub fn read_host_logs(
     let reading = read_retention(&RealStorage, &spec, is_wanted)?;
     let cleaner = cleaner_log(look);
     let broker = config.broker_rules();
-    let mut by_topic: BTreeMap<String, Arc<crate::cluster::LogConfig>> = BTreeMap::new();
-    let logs: Vec<RetainedLog> =
-        reading
-            .logs
-            .into_iter()
-            .map(|facts| {
-                let topic = &facts.topic_partition.topic;
-                let of_topic = by_topic
-                    .entry(topic.clone())
-                    .or_insert_with(|| Arc::new(config.of(topic).0));
-                let in_image = topics
-                    .image
-                    .as_ref()
-                    .and_then(|image| image.partition(&facts.topic_partition));
-                let mut given_up = cleaner.given_up.iter();
-                let gave_up = given_up
-                    .find(|of| of.partition == facts.topic_partition)
-                    .map(|of| CleanerGaveUp {
-                        at: of.at.clone(),
-                        cause: of.cause.clone(),
-                    });
-                RetainedLog {
-                    config: Arc::clone(of_topic),
-                    limits: RetentionLimits {
-                        cleaner_gave_up: gave_up.is_some(),
-                        ..RetentionLimits::of(topic, of_topic, broker)
-                    },
-                    gave_up,
-                    leads: in_image
-                        .zip(broker_id)
-                        .map(|(partition, id)| partition.leader == Some(id)),
-                    placement: topics.image.as_ref().zip(in_image).and_then(
-                        |(image, partition)| {
-                            Some(Placement {
-                                partitions: image.topic(topic)?.partitions.len() as u64,
-                                replicas: partition.replicas.len() as u64,
-                            })
-                        },
-                    ),
-                    facts,
-                }
-            })
-            .collect();
+    let mut by_topic: BTreeMap<String, Arc<LogConfig>> = BTreeMap::new();
+    let logs: Vec<RetainedLog> = reading
+        .logs
+        .into_iter()
+        .map(|facts| {
+            let topic = facts.topic_partition.topic.clone();
+            let of_topic = by_topic
+                .entry(topic)
+                .or_insert_with_key(|topic| Arc::new(config.of(topic).0));
+            let log = retained(
+                facts,
+                (of_topic, broker),
+                (topics.image.as_deref(), broker_id),
+            );
+            given_up(log, &cleaner)
+        })
+        .collect();
     let is_blind = topics.image.is_none() && context.settings.topic_config.is_none();
     let mut findings: Vec<(Option<PathBuf>, Finding)> = topics
         .findings

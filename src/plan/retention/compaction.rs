@@ -7,6 +7,10 @@ use crate::terms::{Offset, Timestamp};
 
 /// How far a log is compacted.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "what is true of a log at once"
+)]
 pub struct DirtyPart {
     /// Bytes of the segments before the first dirty offset.
     pub clean_bytes: u64,

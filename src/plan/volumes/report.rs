@@ -562,7 +562,7 @@ mod tests {
                 vec![failing(), offline()],
                 DirState::Offline,
                 Some(Severity::Loss),
-                "the broker has given it up at 1970-01-01T00:00:00Z: No space left on device",
+                ": No space left on device",
             ),
             (
                 vec![DirProblem::ReadOnly, DirProblem::Cordoned],
