@@ -99,6 +99,46 @@ fn a_full_and_a_read_only_volume_are_told() {
     assert_eq!(ran.finding("read_only_volume")["severity"], "fatal");
 }
 
+/// What a hand-over leaves to a boot is what the boot may destroy: each plan says so first.
+#[test]
+fn a_recovery_tells_what_makes_the_boot_behind_it_destroy_data() {
+    if !inside() {
+        return;
+    }
+    let risk = |tree: &Tree, hand_over: &str| {
+        let words = ["--log-dirs", "mount/d1", "--kafka-version", "4.4.0"];
+        let more = ["recover", "--hand-over", hand_over, "--json"];
+        let ran = run(&tree.path("."), &[&words[..], &more].concat()).exits(3);
+        let findings = ran.kind("finding");
+        let is_fatal = |line: &&serde_json::Value| {
+            line["code"] == "log_dir" && line["severity"] == "fatal" && line["partition"].is_null()
+        };
+        findings.iter().find(is_fatal).cloned()
+    };
+    for (hand_over, options, word) in [
+        ("none", "nr_inodes=60", "inodes are free"),
+        ("verify", "nr_inodes=60", "inodes are free"),
+        ("none", "size=1m", "bytes are free"),
+        ("verify", "size=1m", "bytes are free"),
+    ] {
+        let tree = Tree::t4_unflushed();
+        mount_tmpfs(&tree.path("mount"), options);
+        copy_tree(&tree.path("d1"), &tree.path("mount/d1"));
+        // The same plan is made twice; the second time something else is to be told of it.
+        assert_eq!(risk(&tree, hand_over), None, "{options}: there is room");
+        let mut number = 0;
+        let filler = |number| tree.path(&format!("mount/filler-{number}"));
+        while fs::write(filler(number), [1; 4096]).is_ok() {
+            number += 1;
+        }
+        let told = risk(&tree, hand_over).unwrap();
+        let text = told["text"].as_str().unwrap();
+        assert!(text.contains(word), "{text}");
+        assert!(text.contains("empties segments"), "{text}");
+        assert_ne!(told["next"], "");
+    }
+}
+
 /// The broker's user in the pod.
 const UID: u32 = 1001;
 

@@ -137,7 +137,7 @@ impl PlanStore {
         let hash = plan_hash(&plan);
         let folder = self.plans.join(&hash);
         if folder.join(PLAN).exists() {
-            return self.open(&hash);
+            return self.open_again(&hash, plan);
         }
         let Staging { dir, pack } = staging;
         let path = dir.0.join(PLAN);
@@ -160,6 +160,28 @@ impl PlanStore {
             plan,
             pack: pack.renamed(folder.join(CONTENTS)),
         })
+    }
+
+    /// Returns a plan that was stored before, with what is seen now: findings are no part of the hash, and a volume may be
+    /// full by now. It counts as stored now.
+    fn open_again(&self, hash: &str, made: RecoveryPlan) -> Result<StoredPlan, EngineError> {
+        let mut stored = self.open(hash)?;
+        for (dir, made) in stored.plan.log_dirs.iter_mut().zip(made.log_dirs) {
+            dir.findings = made.findings;
+            for (log, made) in dir.partitions.iter_mut().zip(made.partitions) {
+                if log.dir_name == made.dir_name {
+                    log.findings = made.findings;
+                }
+            }
+        }
+        let folder = self.plans.join(hash);
+        let path = folder.join(PLAN);
+        let text = serde_json::to_vec(&stored.plan)
+            .map_err(|error| EngineError::damaged(&path, &error))?;
+        let half = folder.join(format!("{PLAN}.{}", std::process::id()));
+        write_synced(&half, &text)?;
+        std::fs::rename(&half, &path).map_err(DiskError::of(DiskAction::Rename, &half))?;
+        Ok(stored)
     }
 
     /// Returns the stored plan whose hash begins with `prefix`, at least 8 hex digits of any case.

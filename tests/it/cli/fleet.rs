@@ -102,8 +102,14 @@ fn an_ask_that_nobody_decided_is_the_situation() {
         &[&RECOVER[..], &["--partition", "u-0"]].concat(),
     );
     assert_eq!(status(&tree, 3)["undecided_asks"], 1);
-    // A decision ends it.
-    let decide = ["--decide", "t-0=cut-here", "--apply", "--yes-to-all"];
+    // Of two plans the one that was made last counts, as often as it was made before.
+    let decide = ["--decide", "t-0=cut-here"];
+    run(&tree.path("."), &[&RECOVER[..], &decide].concat());
+    assert_eq!(status(&tree, 0)["undecided_asks"], 0);
+    run(&tree.path("."), &RECOVER).exits(3);
+    assert_eq!(status(&tree, 3)["undecided_asks"], 1);
+    // A decision that is carried out ends it.
+    let decide = [&decide[..], &["--apply", "--yes-to-all"]].concat();
     run(&tree.path("."), &[&RECOVER[..], &decide].concat()).exits(0);
     let decided = status(&tree, 0);
     assert_eq!(decided["undecided_asks"], 0);
