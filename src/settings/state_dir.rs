@@ -41,6 +41,8 @@ pub(super) fn usual(env: &BTreeMap<OsString, OsString>) -> Option<Sourced<PathBu
 
 /// Says whether files can be made in `dir`, or `dir` itself and its parents where it is missing; changes nothing.
 pub fn is_writable(dir: &Path) -> bool {
+    // The last ancestor of a relative path is no path at all.
+    let dir = std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
     dir.ancestors()
         .find(|place| place.exists())
         .is_some_and(|place| access(place, Access::WRITE_OK | Access::EXEC_OK).is_ok())
@@ -70,7 +72,8 @@ pub fn check_state_dir(
 
 /// Returns why what is kept in `state` may not outlive a restart, if so.
 pub fn state_dir_warning(state: &Path) -> Option<String> {
-    let existing = state.ancestors().find(|dir| dir.exists())?;
+    let absolute = std::path::absolute(state).ok()?;
+    let existing = absolute.ancestors().find(|dir| dir.exists())?;
     let place = match file_system(existing)? {
         TMPFS_MAGIC => "a tmpfs: plans, jobs and the quarantine are gone after a reboot",
         OVERLAYFS_MAGIC => {

@@ -22,6 +22,7 @@ mod faults;
 mod fuzz;
 mod golden;
 mod golden_on_disk;
+mod killed;
 mod metadata;
 mod mirror;
 mod ownership;

@@ -29,10 +29,14 @@ impl<'a> JsonReport<'a> {
         Self { out }
     }
 
-    /// Prints one line.
+    /// Prints one line; one of progress at once, for somebody waits for it.
     pub(crate) fn line(&mut self, line: &Line<'_>) -> io::Result<()> {
         serde_json::to_writer(&mut *self.out, line)?;
-        self.out.write_all(b"\n")
+        self.out.write_all(b"\n")?;
+        match line {
+            Line::Progress(_) => self.out.flush(),
+            _ => Ok(()),
+        }
     }
 }
 

@@ -17,6 +17,7 @@ use super::job_dir::{JobDir, jobs_dir};
 use super::job_spec::{JobId, JobSpec};
 use super::progress_file::read_progress;
 use crate::disk::{DiskAction, DiskError, changes_forbidden};
+use crate::engine::keep::journal::JournalText;
 use crate::engine::store::plan_store::PlanStore;
 use crate::engine::{EngineError, JobEvent, JobOutcome, LogState, Progress};
 use crate::terms::Timestamp;
@@ -295,8 +296,20 @@ fn state_of(dir: &JobDir) -> JobState {
     match dir.outcome() {
         Some(outcome) => JobState::Ended(outcome),
         None if running => JobState::Running,
-        None => dir.outcome().map_or(JobState::Killed, JobState::Ended),
+        None => {
+            let outcome = dir.outcome().or_else(|| noted_end(dir));
+            outcome.map_or(JobState::Killed, JobState::Ended)
+        }
     }
+}
+
+/// Returns how a job ended that was killed between the end of its journal and its own last word.
+fn noted_end(dir: &JobDir) -> Option<JobOutcome> {
+    let spec = dir.spec().ok()?;
+    let journal = JournalText::read(dir.state_dir()?, &spec.plan).ok()??;
+    journal
+        .ended
+        .filter(|_| journal.begin.at == spec.started_at)
 }
 
 #[cfg(test)]

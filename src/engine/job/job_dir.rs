@@ -68,6 +68,11 @@ impl JobDir {
         Ok(Self { dir })
     }
 
+    /// Returns the state dir that it lies in.
+    pub(in crate::engine) fn state_dir(&self) -> Option<&Path> {
+        self.dir.parent()?.parent()
+    }
+
     /// Returns the path of one of its files.
     pub(in crate::engine) fn file(&self, name: &str) -> PathBuf {
         self.dir.join(name)

@@ -7,6 +7,7 @@ pub(crate) mod faults;
 pub(crate) mod fixture;
 pub(crate) mod golden_archive;
 pub(crate) mod lock;
+pub(crate) mod jobs;
 pub(crate) mod memory_dir;
 pub(crate) mod memory_t4;
 pub(crate) mod namespace;
