@@ -13,8 +13,8 @@ use super::action::Action;
 use super::effect::PlanRequest;
 use super::facts::{BrokerChoice, BrokerFacts, KeptFacts, LogDirFacts};
 use super::state::{
-    ClusterFacts, FreeOffer, Freeing, KeptChange, LogId, MirrorRead, RetentionFacts, VolumesFacts,
-    WorkKind,
+    ClusterFacts, FreeOffer, Freeing, KeptChange, KilledJob, LogId, MirrorRead, RetentionFacts,
+    VolumesFacts, WorkKind,
 };
 
 /// How bad a line is.
@@ -117,6 +117,8 @@ pub enum Event {
         /// When it began.
         at: Timestamp,
     },
+    /// The last job on these log dirs was killed in the middle.
+    JobKilled(KilledJob),
     /// A scan or a job began.
     WorkStarted {
         /// Which.

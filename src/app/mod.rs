@@ -7,6 +7,7 @@ pub mod act;
 pub mod action;
 pub mod boot_remedy;
 pub mod boot_words;
+mod broken_job;
 pub mod command;
 pub mod confirm;
 pub mod crash_loop;

@@ -1,10 +1,11 @@
 //! The one question a screen answers first: what is wrong, how long it takes, what may be done.
 
-use crate::engine::{JobOutcome, Phase};
+use crate::engine::Phase;
 use crate::log::Severity;
 use crate::plan::{Ask, PlanAct, StopState, Verdict};
 
 use super::boot_words;
+use super::broken_job::{broken_off, killed};
 use super::confirm::PlanSummary;
 use super::facts::Presence;
 use super::replica_words;
@@ -37,7 +38,7 @@ pub struct Situation {
 }
 
 impl Situation {
-    fn new(urgency: Urgency, text: impl Into<String>, offer: &'static str) -> Self {
+    pub(super) fn new(urgency: Urgency, text: impl Into<String>, offer: &'static str) -> Self {
         Self {
             urgency,
             text: text.into(),
@@ -51,6 +52,7 @@ impl Situation {
         not_open(world)
             .or_else(|| crash_loop(world))
             .or_else(|| world.running().map(|work| running(work, state)))
+            .or_else(|| killed(world))
             .or_else(|| broken_off(world))
             .or_else(|| boots(world, state))
             .or_else(|| broker_runs(world, state))
@@ -139,32 +141,9 @@ fn running(work: &Work, state: &State) -> Situation {
 }
 
 /// Says whether the newest plan is one that frees space.
-fn deletes(world: &World) -> bool {
+pub(super) fn deletes(world: &World) -> bool {
     let act = world.plan.as_ref().map(|shown| shown.plan.act);
     act == Some(PlanAct::CleanUp)
-}
-
-/// A job that did not reach its end is told of until something newer is known.
-fn broken_off(world: &World) -> Option<Situation> {
-    let work = world.work.as_ref().filter(|work| work.is_apply())?;
-    if world.plan.as_ref().is_some_and(|plan| plan.made > work.at) {
-        return None;
-    }
-    let text = match work.outcome.as_ref()? {
-        // Each prefix of a cleanup boots.
-        JobOutcome::Stopped if deletes(world) => {
-            let text = "the cleanup was stopped in the middle; what is gone stays gone";
-            return Some(Situation::new(Urgency::Work, text, "4 f free"));
-        }
-        JobOutcome::Stopped => {
-            "DO NOT START before a rerun: the job was stopped in the middle; what is done stays done"
-                .to_owned()
-        }
-        JobOutcome::Failed { cause } => format!("the job failed in the middle: {cause}"),
-        JobOutcome::Refused { cause } => format!("refused before any change: {cause}"),
-        JobOutcome::Done | JobOutcome::DoneButLeft { .. } => return None,
-    };
-    Some(Situation::new(Urgency::Danger, text, ":recover"))
 }
 
 /// Boots fail one after the other.

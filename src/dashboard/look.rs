@@ -7,12 +7,14 @@ use std::sync::Arc;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::app::facts::{LogDirFacts, Presence};
-use crate::app::lines::short_hash;
+use crate::app::state::KilledJob;
 use crate::app::{Event, PlanRequest};
 use crate::cli::boot_facts::{Ports, boot_facts};
 use crate::cli::target::{self, Candidate};
 use crate::cli::{BesideBroker, Context, Look, broker_facts, listed_facts};
-use crate::engine::{EngineError, JobId, JobState, JobSummary, Reading, list_jobs, start_plan};
+use crate::engine::{
+    EngineError, JobId, JobState, JobSummary, PlanStore, Reading, list_jobs, start_plan,
+};
 use crate::plan::preflight::check_boot;
 use crate::terms::Timestamp;
 
@@ -157,21 +159,16 @@ fn jobs(context: &Context, look: &Look) -> Option<News> {
         .find(|job| job.spec.also_locked.iter().any(|dir| ours.contains(dir)))?;
     match last.state {
         JobState::Running => Some(News::JobRuns(last.id)),
-        JobState::Killed => Some(News::Event(Event::Notice {
-            level: crate::app::Level::Warn,
-            text: match &last.spec.undoes {
-                Some(undone) => format!(
-                    "job {} was killed in the middle of taking plan {} back; :undo {1} goes on",
-                    last.id,
-                    short_hash(undone)
-                ),
-                None => format!(
-                    "job {} was killed in the middle; krescue jobs says how to go on, :undo {} takes it back",
-                    last.id,
-                    short_hash(&last.spec.plan)
-                ),
-            },
-        })),
+        JobState::Killed => Some(News::Event(Event::JobKilled(KilledJob {
+            job: last.id.to_string(),
+            act: PlanStore::new(state_dir)
+                .find(&last.spec.plan)
+                .ok()
+                .map(|stored| stored.plan.act),
+            plan: last.spec.plan,
+            undoes: last.spec.undoes,
+            at: now(),
+        }))),
         JobState::Ended(_) => None,
     }
 }

@@ -2,13 +2,16 @@
 
 use std::io::{Read, Write};
 use std::num::NonZero;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use crate::support::apply::contents;
 use crate::support::fixture::Tree;
+use crate::support::jobs::{BegunJob, halt_job};
+use crate::support::program::run;
 use crate::support::watch::Watch;
+use nix::sys::signal::Signal;
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 
 /// The longest that anything may take on a busy machine.
@@ -271,35 +274,9 @@ fn what_a_boot_meets_and_what_no_boot_sees_is_found_from_the_screen() {
     assert_eq!(watch.changes(), Vec::<String>::new());
 }
 
-/// Waits until the first job of a state dir has begun, and halts it where it is.
-fn halt_job(state_dir: &Path) -> nix::unistd::Pid {
-    let end = Instant::now() + PATIENCE;
-    loop {
-        let jobs = std::fs::read_dir(state_dir.join("jobs"))
-            .into_iter()
-            .flatten();
-        for job in jobs {
-            let job = job.unwrap().path();
-            // What it says first it says in its own session, where no hang-up reaches it.
-            let begun =
-                std::fs::metadata(job.join("events.jsonl")).is_ok_and(|file| file.len() > 0);
-            if begun {
-                let text = std::fs::read_to_string(job.join("pid")).unwrap();
-                let pid = text.split_whitespace().next().unwrap().parse().unwrap();
-                let pid = nix::unistd::Pid::from_raw(pid);
-                nix::sys::signal::kill(pid, nix::sys::signal::SIGSTOP).unwrap();
-                return pid;
-            }
-        }
-        assert!(Instant::now() < end, "no job was started");
-        std::thread::sleep(Duration::from_millis(1));
-    }
-}
-
-#[test]
-fn a_job_outlives_the_screen_and_is_shown_again() {
-    let temp = tempfile::tempdir().unwrap();
-    let tree = temp.path().join("tree");
+/// A large demo that is damaged, with the words that open it; a job over it can be halted in time.
+fn large_demo(temp: &Path) -> (Vec<String>, PathBuf) {
+    let tree = temp.join("tree");
     std::fs::create_dir(&tree).unwrap();
     let cancel = std::sync::atomic::AtomicBool::new(false);
     let spec = krescue::demo::LargeSpec {
@@ -307,8 +284,8 @@ fn a_job_outlives_the_screen_and_is_shown_again() {
         cancel: &cancel,
     };
     let demo = krescue::demo::write_large(&tree, spec, &mut |_, _| {}).unwrap();
-    let state = temp.path().join("state");
-    let words = [
+    let state = temp.join("state");
+    let words = vec![
         "--config".to_owned(),
         demo.config.display().to_string(),
         "--kafka-version".to_owned(),
@@ -316,29 +293,108 @@ fn a_job_outlives_the_screen_and_is_shown_again() {
         "--state-dir".to_owned(),
         state.display().to_string(),
     ];
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let mut terminal = Terminal::krescue(&words, temp.path(), (120, 32));
+    (words, state)
+}
+
+/// Opens the dashboard and starts a recovery, whose job is halted where it is.
+fn halted(temp: &Path) -> (Vec<String>, PathBuf, Terminal, BegunJob) {
+    let (words, state) = large_demo(temp);
+    let mut terminal = Terminal::krescue(&as_str(&words), temp, (120, 32));
     terminal.see("down, unclean: a boot reads");
     terminal.type_keys(":recover\r");
     terminal.see("a carry out");
     confirm(&mut terminal);
     let job = halt_job(&state);
     terminal.see("JOB 20");
+    (words, state, terminal, job)
+}
+
+fn as_str(words: &[String]) -> Vec<&str> {
+    words.iter().map(String::as_str).collect()
+}
+
+fn leave_it_running(mut terminal: Terminal) {
     terminal.type_keys("q");
     terminal.see("leave it running and quit");
     terminal.type_keys("l");
     assert!(terminal.end());
+}
+
+#[test]
+fn a_job_outlives_the_screen_and_is_shown_again() {
+    let temp = tempfile::tempdir().unwrap();
+    let (words, _, terminal, job) = halted(temp.path());
+    leave_it_running(terminal);
     // Another krescue finds it, with its lock held, and shows it to its end.
-    let mut terminal = Terminal::krescue(&words, temp.path(), (120, 32));
+    let mut terminal = Terminal::krescue(&as_str(&words), temp.path(), (120, 32));
     terminal.see("JOB 20");
     terminal.see("down, unclean");
-    nix::sys::signal::kill(job, nix::sys::signal::SIGCONT).unwrap();
+    job.signal(Signal::SIGCONT);
     terminal.see("done, but 5 logs stay as they were");
     // The plan that shows what is left ends the scan after the job.
     terminal.see("nothing to do");
     terminal.see("DO NOT START");
     terminal.type_keys("q");
     assert!(terminal.end());
+}
+
+#[test]
+fn a_killed_job_is_the_situation_until_something_newer_is_known() {
+    let temp = tempfile::tempdir().unwrap();
+    let (words, _, terminal, job) = halted(temp.path());
+    leave_it_running(terminal);
+    job.signal(Signal::SIGKILL);
+    let mut terminal = Terminal::krescue(&as_str(&words), temp.path(), (120, 32));
+    let screen = terminal.see("a job was killed");
+    let second = screen.lines().nth(1).unwrap();
+    assert!(
+        second.contains("DO NOT START before a rerun: a job was killed; :undo "),
+        "{screen}"
+    );
+    assert!(second.contains(":recover"), "{screen}");
+    terminal.type_keys(":recover\r");
+    terminal.see("a carry out");
+    terminal.wait_for("a situation of the new plan", |screen| {
+        !screen.contains("a job was killed")
+    });
+    confirm(&mut terminal);
+    terminal.see("done, but 5 logs stay as they were");
+    terminal.see("nothing to do");
+    terminal.see("DO NOT START: ");
+    terminal.type_keys("q");
+    assert!(terminal.end());
+}
+
+/// A line that breaks hangs up the screen; the job is no part of its session.
+#[test]
+fn a_job_goes_on_to_its_end_when_the_terminal_is_lost() {
+    let temp = tempfile::tempdir().unwrap();
+    let (words, _, terminal, job) = halted(temp.path());
+    let Terminal {
+        master,
+        keys,
+        mut child,
+        output,
+        ..
+    } = terminal;
+    drop((master, keys, output));
+    let end = Instant::now() + PATIENCE;
+    while child.try_wait().unwrap().is_none() {
+        assert!(Instant::now() < end, "the screen outlives its terminal");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let jobs = || {
+        let jobs = [&as_str(&words)[..], &["jobs", "--json"]].concat();
+        run(temp.path(), &jobs).exits(0).kind("job").remove(0)
+    };
+    assert_eq!(jobs()["state"], "running");
+    job.signal(Signal::SIGCONT);
+    let mut last = jobs();
+    while last["state"] == "running" {
+        assert!(Instant::now() < end, "{last}");
+        last = jobs();
+    }
+    assert_eq!(last["state"], "done_but_left", "{last}");
 }
 
 #[test]
@@ -466,7 +522,7 @@ fn a_lost_terminal_ends_the_screen() {
 #[test]
 #[ignore = "started by a_lost_terminal_ends_the_screen"]
 fn child_that_is_lost() {
-    let temp = std::path::PathBuf::from(std::env::var_os("KRESCUE_TEST_TEMP").unwrap());
+    let temp = PathBuf::from(std::env::var_os("KRESCUE_TEST_TEMP").unwrap());
     let mut terminal = Terminal::krescue(&["demo"], &temp, (80, 24));
     terminal.see("a boot reads");
     let pid = terminal.child.process_id().unwrap();

@@ -40,4 +40,4 @@ pub use view::{Detail, DetailItem, HandOverChoice, NOTICE_MS, Notice, Pending, V
 pub use volume_items::{FilesOfLog, UsageItem, UsageKey};
 pub use volumes::{VolumeColumn, VolumeSort, VolumesFacts, VolumesView, row_of};
 pub use work::{Work, WorkKind, seconds};
-pub use world::{Beside, Ended, Frozen, Setup, ShownPlan, State, Subject, World};
+pub use world::{Beside, Ended, Frozen, KilledJob, Setup, ShownPlan, State, Subject, World};

@@ -122,6 +122,21 @@ pub struct Ended {
     pub at: Timestamp,
 }
 
+/// A job whose process is gone without a word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KilledJob {
+    /// Its id.
+    pub job: String,
+    /// What its plan was; `None` where it is no longer stored.
+    pub act: Option<PlanAct>,
+    /// The hash of its plan.
+    pub plan: String,
+    /// The hash of the plan that it took back.
+    pub undoes: Option<String>,
+    /// When that was seen.
+    pub at: Timestamp,
+}
+
 /// What is known.
 #[derive(Debug, Clone, Default)]
 pub struct World {
@@ -141,6 +156,8 @@ pub struct World {
     pub work: Option<Work>,
     /// The job that ended last.
     pub ended: Option<Ended>,
+    /// The job that was killed before this session, if nothing newer ran on these log dirs.
+    pub killed: Option<KilledJob>,
     /// What was read for retention.
     pub retention: Option<Arc<RetentionFacts>>,
     /// The volumes of its log dirs.

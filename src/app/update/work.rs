@@ -21,6 +21,14 @@ use super::{acts, tell, volumes};
 pub(super) fn on_event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
     match event {
         Event::WorkStarted { kind, at } => started(state, kind, at),
+        Event::JobKilled(killed) => {
+            let text = format!(
+                "job {} was killed in the middle; krescue jobs says how to go on",
+                killed.job
+            );
+            tell(state, effects, Level::Warn, &text);
+            state.world.killed = Some(killed);
+        }
         Event::Progress { progress, at } => {
             state.world.logs.on_progress(&progress.dirs);
             if let Some(work) = state.world.work.as_mut().filter(|work| work.runs()) {
@@ -140,7 +148,10 @@ fn started(state: &mut State, kind: WorkKind, at: Timestamp) {
     match &kind {
         WorkKind::Scan | WorkKind::Verify => state.world.logs.on_scan_started(),
         WorkKind::Preflight => {}
-        WorkKind::Apply { .. } => state.world.logs.on_apply_started(),
+        WorkKind::Apply { .. } => {
+            state.world.killed = None;
+            state.world.logs.on_apply_started();
+        }
     }
     state.world.work = Some(Work::new(kind, at));
     state.view.table.touch();
