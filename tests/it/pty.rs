@@ -203,6 +203,40 @@ fn a_person_recovers_the_demo_and_sees_a_clean_boot() {
     assert!(left.is_empty(), "the demo leaves nothing behind: {left:?}");
 }
 
+/// The screen in the README is what a person sees who does as it says, clock and host aside.
+#[test]
+fn the_readme_shows_the_demo_as_it_is() {
+    let readme = include_str!("../../README.md");
+    let (_, block) = readme.split_once("```text\n").unwrap();
+    let (block, after) = block.split_once("\n```\n").unwrap();
+    assert!(
+        after
+            .trim_start()
+            .starts_with("(`krescue demo`, one log in detail, at 80x24.)")
+    );
+    let want: Vec<&str> = block.lines().map(str::trim_end).collect();
+    assert_eq!(want.len(), 24);
+    let temp = tempfile::tempdir().unwrap();
+    let mut terminal = Terminal::krescue(&["demo"], temp.path(), (80, 24));
+    terminal.see("a boot reads");
+    terminal.type_keys(":scan\r");
+    terminal.see("DO NOT START");
+    terminal.type_keys(":payments-1\r");
+    let screen = terminal.see("BYTES of");
+    let seen: Vec<&str> = screen.lines().map(str::trim_end).collect();
+    let told = |line: &str| {
+        let (before, after) = line.split_once(" · ").unwrap();
+        let (_, after) = after.split_once(" · ").unwrap();
+        let (after, _clock) = after.rsplit_once(' ').unwrap();
+        let words: Vec<&str> = after.split_whitespace().collect();
+        format!("{before} {}", words.join(" "))
+    };
+    assert_eq!(told(seen[0]), told(want[0]));
+    assert_eq!(seen[1..], want[1..], "{screen}");
+    terminal.type_keys("q");
+    assert!(terminal.end());
+}
+
 #[test]
 fn a_person_takes_a_recovery_back() {
     let tree = Tree::t4();
