@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::text;
 use crate::cluster::{CleanupPolicy, EffectiveSetting, LeveledValue, LogConfigValue};
 use crate::plan::retention::{
-    Amount, HighWatermark, LeftoverKind, LeftoverSegment, LogRetention, RetainedLog,
+    Amount, FactSources, HighWatermark, LeftoverKind, LeftoverSegment, LogRetention, RetainedLog,
     RetentionReason, RetentionVerdict, SegmentRetention, TimeSource, TopicBudget, TopicRetention,
 };
 use crate::terms::Timestamp;
@@ -99,11 +99,9 @@ fn hold(log: &RetainedLog, of: &SegmentRetention, index: usize) -> String {
                 .facts
                 .next_offset(index)
                 .map_or_else(unknown, text::offset);
-            match log.facts.high_watermark {
-                HighWatermark::Unknown => "high watermark: not known".to_owned(),
-                HighWatermark::Checkpoint(at) | HighWatermark::SoleInSync(at) => {
-                    format!("high watermark {}, it ends at {next}", text::offset(at))
-                }
+            match log.facts.high_watermark.offset() {
+                None => "high watermark: not known".to_owned(),
+                Some(at) => format!("high watermark {}, it ends at {next}", text::offset(at)),
             }
         }
         RetentionReason::FutureTimestamp => match (of.held_by, log.facts.segments.get(index)) {
@@ -269,6 +267,60 @@ pub fn limits(log: &RetainedLog) -> String {
         words.push_str(" · local limits of a tiered topic");
     }
     words
+}
+
+/// Returns where the high watermark, the log start and the settings of a log are from, and how old each is.
+pub fn sources(log: &RetainedLog, sources: &FactSources, now: Timestamp) -> String {
+    let facts = &log.facts;
+    let files = sources.checkpoints.get(&facts.log_dir);
+    let old = |at: Option<Timestamp>| {
+        at.map_or_else(
+            || "no file".to_owned(),
+            |at| format!("file, {}", text::age(at, now)),
+        )
+    };
+    let asked = sources.asked.map(|at| text::age(at, now));
+    let asked = asked.unwrap_or_else(unknown);
+    let start_told = sources.log_starts.contains(&facts.topic_partition);
+    let settings_told = sources.settings.contains(&facts.topic_partition.topic);
+    if let (HighWatermark::Told(at), true, true) = (facts.high_watermark, start_told, settings_told)
+    {
+        let (at, start) = (text::offset(at), text::offset(facts.log_start_offset));
+        return format!(
+            "high watermark {at}, log start {start}, settings: by the brokers, {asked}"
+        );
+    }
+    let high_watermark = match facts.high_watermark {
+        HighWatermark::Told(at) => format!("{} (leader, {asked})", text::offset(at)),
+        HighWatermark::SoleInSync(at) => format!("{} (alone in sync)", text::offset(at)),
+        HighWatermark::Checkpoint(at) => {
+            let files = files.and_then(|files| files.high_watermarks);
+            format!("{} ({})", text::offset(at), old(files))
+        }
+        HighWatermark::Unknown => unknown(),
+    };
+    let start = text::offset(facts.log_start_offset);
+    let start = if start_told {
+        format!("{start} (broker, {asked})")
+    } else {
+        format!(
+            "{start} ({})",
+            old(files.and_then(|files| files.log_starts))
+        )
+    };
+    let settings = if settings_told {
+        format!("broker, {asked}")
+    } else {
+        sources.metadata.map_or_else(
+            || "files".to_owned(),
+            |at| format!("metadata, {}", text::age(at, now)),
+        )
+    };
+    let all = format!("high watermark {high_watermark} · log start {start} · settings: {settings}");
+    match &sources.silence {
+        Some(why) => format!("{all} · not asked: {why}"),
+        None => all,
+    }
 }
 
 /// Returns what a size limit of a partition comes to over the whole topic; `None` without one.

@@ -53,6 +53,12 @@ pub struct CliError {
 }
 
 impl CliError {
+    /// Returns the message with its causes, without hints.
+    pub fn in_one_line(&self) -> String {
+        let parts = std::iter::once(&self.message).chain(&self.causes);
+        parts.map(String::as_str).collect::<Vec<_>>().join(": ")
+    }
+
     /// Returns an error that ends with `exit`.
     pub fn new(exit: Exit, message: impl Into<String>) -> Self {
         Self {

@@ -95,8 +95,11 @@ JSON lines (--json)
   unlinked_at (by a timer) text; retention, one a log before its segments, has dir
   dir_name topic partition cleanup_policy retention_ms retention_ms_source
   retention_bytes retention_bytes_source log_start_offset
-  log_start_offset_after log_end_offset high_watermark high_watermark_source
-  (sole_in_sync, checkpoint) rolls_at active_rolls_at active_rolls_from
+  log_start_offset_source log_start_offset_after log_end_offset
+  high_watermark high_watermark_source (broker, sole_in_sync, checkpoint)
+  settings_source asked_at (with --bootstrap while this host's broker runs:
+  its leader, log start and settings are asked for; source is broker then,
+  else checkpoint and files) rolls_at active_rolls_at active_rolls_from
   dirty_ratio dirty_bytes clean_bytes dirty_offsets cleaner_map_keys dense
   passed_over cleaner_gave_up open_transaction leads segments allocated, and delete_ next_day_
   held_ keep_ compact_ with segments and bytes. Of partitions that are named

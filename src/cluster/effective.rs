@@ -143,6 +143,7 @@ mod tests {
         .map(|(key, value)| (key.to_owned(), value.to_owned()))
         .into();
         let levels = ConfigLevels {
+            told: None,
             image: None,
             broker_id: Some(1),
             named: None,

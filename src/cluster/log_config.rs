@@ -81,9 +81,20 @@ pub enum ConfigMoment {
     Running,
 }
 
+/// A value in force as a broker told it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToldConfig {
+    /// The value, in the unit of the topic's key.
+    pub value: String,
+    /// The level that set it, by the broker.
+    pub source: ConfigSource,
+}
+
 /// The levels that a setting is looked up on.
 #[derive(Debug, Clone, Copy)]
 pub struct ConfigLevels<'a> {
+    /// What the running broker says is in force, topic's key to value; it counts before all levels.
+    pub told: Option<&'a BTreeMap<String, ToldConfig>>,
     /// The metadata, if there is any.
     pub image: Option<&'a MetadataImage>,
     /// The broker, if it is known.
@@ -241,7 +252,8 @@ impl<'a> Lookup<'a> {
     }
 
     fn find(&self, key: ConfigKey) -> Found<'a> {
-        self.topic_override(key)
+        self.told(key)
+            .or_else(|| self.topic_override(key))
             .or_else(|| self.dynamic(key, self.levels.broker_id?, ConfigSource::Broker))
             .or_else(|| self.dynamic(key, None, ConfigSource::AllBrokers))
             .or_else(|| self.in_file(key))
@@ -251,6 +263,16 @@ impl<'a> Lookup<'a> {
                 source: ConfigSource::Default,
                 key: key.topic,
             })
+    }
+
+    fn told(&self, key: ConfigKey) -> Option<Found<'a>> {
+        let told = self.levels.told?.get(key.topic)?;
+        Some(Found {
+            text: &told.value,
+            unit: ConfigUnit::Same,
+            source: told.source,
+            key: key.topic,
+        })
     }
 
     fn topic_override(&self, key: ConfigKey) -> Option<Found<'a>> {
@@ -398,6 +420,7 @@ mod tests {
         LogConfig::resolve(
             "t",
             &ConfigLevels {
+                told: None,
                 image: Some(image),
                 broker_id: Some(1),
                 named: None,
@@ -439,6 +462,31 @@ mod tests {
             (6, ConfigSource::Topic, "retention.ms")
         );
         assert_eq!(of(&[topic], Boot), (6, ConfigSource::Topic, "retention.ms"));
+    }
+
+    #[test]
+    fn what_the_running_broker_says_is_in_force_counts_before_all_levels() {
+        let image = image(&[
+            (TOPIC, "t", "retention.ms", "6"),
+            (TOPIC, "t", "retention.bytes", "7"),
+        ]);
+        let told = ToldConfig {
+            value: "10800000".to_owned(),
+            source: ConfigSource::Static,
+        };
+        let told = BTreeMap::from([("retention.ms".to_owned(), told)]);
+        let levels = ConfigLevels {
+            told: Some(&told),
+            image: Some(&image),
+            broker_id: Some(1),
+            named: None,
+            server_properties: &BTreeMap::new(),
+            moment: ConfigMoment::Running,
+        };
+        let found = LogConfig::resolve("t", &levels).unwrap();
+        let ms = found.retention_ms;
+        assert_eq!((ms.value, ms.source), (10_800_000, ConfigSource::Static));
+        assert_eq!(found.retention_bytes.value, 7, "it told nothing of that");
     }
 
     #[test]

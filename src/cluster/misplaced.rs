@@ -159,6 +159,7 @@ mod tests {
     fn of(key: &str, value: &str, version: KafkaVersion) -> Vec<String> {
         let named = BTreeMap::from([(key.to_owned(), value.to_owned())]);
         let levels = ConfigLevels {
+            told: None,
             image: None,
             broker_id: None,
             named: Some(&named),

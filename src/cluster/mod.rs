@@ -24,7 +24,7 @@ pub use followed_dir::FollowedDir;
 pub use image::{BrokerImage, MetadataImage, PartitionImage, TopicImage};
 pub use log_config::{
     CleanupPolicy, ConfigLevels, ConfigMoment, ConfigSource, InvalidConfig, LogConfig,
-    LogConfigValue,
+    LogConfigValue, ToldConfig,
 };
 pub use metadata_dir::{FoldedDir, fold_dir};
 pub use misplaced::{misplaced_broker_keys, misplaced_keys};

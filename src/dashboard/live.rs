@@ -174,7 +174,8 @@ fn kept_changes(context: &Context) -> Vec<KeptChange> {
     .collect()
 }
 
-fn with_cluster<T>(
+/// Runs `ask` with a client of the cluster, of the broker that is open.
+pub(super) fn with_cluster<T>(
     context: &Context,
     candidate: Option<Candidate>,
     ask: impl AsyncFnOnce(&LiveClient) -> Result<T, CliError>,
@@ -196,8 +197,7 @@ fn kafka_line(context: &Context, live: &LiveClient, plan: &LivePlan) -> String {
 
 /// Returns an error with its causes and hints in one line.
 fn one_line(error: &CliError) -> String {
-    let parts = std::iter::once(error.message.clone()).chain(error.causes.iter().cloned());
-    let text = parts.collect::<Vec<_>>().join(": ");
+    let text = error.in_one_line();
     error
         .hints
         .iter()

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc::UnboundedSender;
 
+use super::live::with_cluster;
 use super::look::{News, now, tell_event};
 use crate::app::Event;
 use crate::app::state::RetentionFacts;
-use crate::cli::target::{HostLogs, read_host_logs};
-use crate::cli::{Context, Look};
+use crate::cli::target::{HostLogs, Presence, read_living_logs};
+use crate::cli::{CliError, Context, LivingLogs, Look};
 
 /// Reads all logs of a broker in a thread of its own.
 pub(super) fn read_retention(
@@ -19,12 +20,29 @@ pub(super) fn read_retention(
     let (context, look, listener) = (Arc::clone(context), Arc::clone(look), news.clone());
     tell_event(news, move || {
         let is_wanted = || !listener.is_closed();
-        let read = read_host_logs(&context, &look, None, &is_wanted);
+        let (living, silence) = match &look.presence {
+            Presence::Running { .. } => match ask(&context, &look) {
+                Ok(living) => (Some(living), None),
+                Err(error) => (None, Some(error.in_one_line())),
+            },
+            Presence::Down | Presence::Unknown { .. } => (None, None),
+        };
+        let read = read_living_logs(&context, &look, (None, living.as_ref()), &is_wanted);
         Event::Retention(
-            read.map(|read| Arc::new(facts(&context, read)))
-                .map_err(|error| error.to_string()),
+            read.map(|mut read| {
+                read.sources.silence = silence;
+                Arc::new(facts(&context, read))
+            })
+            .map_err(|error| error.to_string()),
         )
     });
+}
+
+/// Asks the brokers what no file of a running broker says as freshly.
+fn ask(context: &Context, look: &Look) -> Result<LivingLogs, CliError> {
+    with_cluster(context, Some(look.candidate.clone()), async |live| {
+        LivingLogs::ask_by(live, look).await
+    })
 }
 
 fn facts(context: &Context, read: HostLogs) -> RetentionFacts {
@@ -49,6 +67,7 @@ fn facts(context: &Context, read: HostLogs) -> RetentionFacts {
         host,
         settings_source: read.settings_source,
         settings: read.settings,
+        sources: read.sources,
         at,
     }
 }

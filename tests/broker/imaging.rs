@@ -132,6 +132,7 @@ fn compare_settings(
         .map(|entry| (entry.key, entry.value))
         .collect();
     let levels = ConfigLevels {
+        told: None,
         image: Some(image),
         broker_id: Some(1),
         named: None,

@@ -169,6 +169,7 @@ fn each_setting_of_each_topic_has_the_value_and_the_source_that_the_broker_told(
         let image = image_when_told(&node);
         let server_properties = server_properties(&node);
         let levels = ConfigLevels {
+            told: None,
             image: Some(&image),
             broker_id: Some(1),
             named: None,

@@ -7,8 +7,9 @@ use tui_input::Input;
 
 use crate::cluster::SettingsTable;
 use crate::plan::retention::{
-    HostRetention, LeftoverKind, LogRetention, RetainedLog, RetentionTotals, RetentionVerdict,
-    TopicRetention, WhatIf, WhatIfScope, parse_retention_bytes, parse_retention_ms,
+    FactSources, HostRetention, LeftoverKind, LogRetention, RetainedLog, RetentionTotals,
+    RetentionVerdict, TopicRetention, WhatIf, WhatIfScope, parse_retention_bytes,
+    parse_retention_ms,
 };
 use crate::terms::{Offset, Timestamp};
 
@@ -21,6 +22,8 @@ pub struct RetentionFacts {
     pub settings_source: String,
     /// Every setting of every topic.
     pub settings: Arc<SettingsTable>,
+    /// Where each kind of fact is from, and how old it is.
+    pub sources: FactSources,
     /// What was seen, a sentence each.
     pub notes: Vec<String>,
     /// When it was read.

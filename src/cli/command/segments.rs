@@ -3,15 +3,17 @@
 use std::collections::BTreeSet;
 use std::io::Write;
 
+use crate::app::retention_words;
 use crate::cli::args::SegmentsArgs;
 use crate::cli::look::{self, BesideBroker, Look};
 use crate::cli::report::{
     JsonReport, Line, Report, Summary, TextReport, log_line, segment_lines, setting_lines,
     write_segments, write_topics,
 };
-use crate::cli::target::{HostLogs, read_host_logs};
-use crate::cli::{CliError, Context, Exit};
+use crate::cli::target::{HostLogs, read_living_logs};
+use crate::cli::{CliError, Context, Exit, LivingLogs, clock};
 use crate::engine::Reading;
+use crate::log::{Finding, FindingCode, Severity};
 use crate::plan::retention::{LogRetention, WhatIf, WhatIfScope};
 use crate::terms::TopicPartition;
 
@@ -23,7 +25,16 @@ pub(in crate::cli) fn segments(
 ) -> Result<Exit, CliError> {
     let look = Look::open(context, BesideBroker::StructureOnly)?;
     let selection = super::scan::select(&args.partition);
-    let mut read = read_host_logs(context, &look, selection, &|| true)?;
+    let (living, silence) = match LivingLogs::ask(context, &look) {
+        Some(Ok(living)) => (Some(living), None),
+        Some(Err(error)) => (None, Some(error.in_one_line())),
+        None => (None, None),
+    };
+    let mut read = read_living_logs(context, &look, (selection, living.as_ref()), &|| true)?;
+    if let Some(why) = silence {
+        read.findings.push((None, not_asked(&why)));
+        read.sources.silence = Some(why);
+    }
     check_selection(args, &read)?;
     let wish = args.what_if.unwrap_or_default();
     for log in &mut read.host.logs {
@@ -50,7 +61,11 @@ pub(in crate::cli) fn segments(
             }
         }
         for (log, judged) in read.host.logs.iter().zip(&judged) {
-            report.line(&Line::Retention(Box::new(log_line(log, judged))))?;
+            report.line(&Line::Retention(Box::new(log_line(
+                log,
+                judged,
+                &read.sources,
+            ))))?;
             for line in segment_lines(&read.host, log, judged) {
                 report.line(&Line::Judged(line))?;
             }
@@ -83,8 +98,18 @@ fn write_text(
     }
     for (log, judged) in read.host.logs.iter().zip(judged) {
         write_segments(out, (&read.host, &read.settings), log, judged)?;
+        let sources = retention_words::sources(log, &read.sources, clock::now());
+        writeln!(out, "{sources}")?;
     }
     Ok(())
+}
+
+/// Says that the brokers were to be asked, and that files count instead.
+fn not_asked(why: &str) -> Finding {
+    let text = format!("the brokers were not asked, files count instead: {why}");
+    Finding::new(FindingCode::ClusterNotAsked, Severity::Warning, text).next(
+        "High watermarks, log starts and settings are as old as the files that say them; name a broker that is up.",
+    )
 }
 
 /// Prints what was seen.

@@ -9,8 +9,8 @@ use crate::app::retention_words as words;
 use crate::app::text;
 use crate::cluster::{ConfigSource, SettingsTable};
 use crate::plan::retention::{
-    Amount, HighWatermark, HostRetention, LeftoverKind, LeftoverSegment, LogRetention, RetainedLog,
-    RetentionReason, RetentionTotals, RetentionVerdict, TimeSource, TopicRetention,
+    Amount, FactSources, HighWatermark, HostRetention, LeftoverKind, LeftoverSegment, LogRetention,
+    RetainedLog, RetentionReason, RetentionTotals, RetentionVerdict, TimeSource, TopicRetention,
 };
 use crate::terms::{Offset, Timestamp};
 
@@ -32,8 +32,14 @@ pub(crate) struct RetentionLine<'a> {
     pub(crate) log_start_offset_after: i64,
     pub(crate) log_end_offset: Option<i64>,
     pub(crate) high_watermark: Option<i64>,
-    /// `sole_in_sync` or `checkpoint`.
+    /// `broker` (its leader was asked), `sole_in_sync` or `checkpoint`.
     pub(crate) high_watermark_source: Option<&'static str>,
+    /// `broker` (this host's was asked) or `checkpoint`.
+    pub(crate) log_start_offset_source: &'static str,
+    /// `broker` (this host's was asked) or `files`: the metadata log, `server.properties`, `--topic-config`.
+    pub(crate) settings_source: &'static str,
+    /// When the brokers were asked, RFC 3339; null if they were not.
+    pub(crate) asked_at: Option<String>,
     /// Where an empty segment is made, since all go.
     pub(crate) rolls_at: Option<i64>,
     /// RFC 3339.
@@ -184,8 +190,14 @@ pub(crate) struct JudgedLine<'a> {
 }
 
 /// Returns the line of a log.
-pub(crate) fn log_line<'a>(log: &'a RetainedLog, judged: &LogRetention) -> RetentionLine<'a> {
+pub(crate) fn log_line<'a>(
+    log: &'a RetainedLog,
+    judged: &LogRetention,
+    sources: &FactSources,
+) -> RetentionLine<'a> {
     let facts = &log.facts;
+    let told = |is_told: bool, else_of: &'static str| if is_told { "broker" } else { else_of };
+    let topic = &facts.topic_partition.topic;
     let number = |offset: Option<Offset>| offset.map(|offset| offset.0);
     RetentionLine {
         dir: path(&facts.log_dir),
@@ -206,9 +218,16 @@ pub(crate) fn log_line<'a>(log: &'a RetainedLog, judged: &LogRetention) -> Reten
         high_watermark: number(facts.high_watermark.offset()),
         high_watermark_source: match facts.high_watermark {
             HighWatermark::SoleInSync(_) => Some("sole_in_sync"),
+            HighWatermark::Told(_) => Some("broker"),
             HighWatermark::Checkpoint(_) => Some("checkpoint"),
             HighWatermark::Unknown => None,
         },
+        log_start_offset_source: told(
+            sources.log_starts.contains(&facts.topic_partition),
+            "checkpoint",
+        ),
+        settings_source: told(sources.settings.contains(topic), "files"),
+        asked_at: sources.asked.map(Timestamp::rfc3339),
         rolls_at: number(judged.rolls_at),
         active_rolls_at: judged.active_rolls_at.map(Timestamp::rfc3339),
         active_rolls_from: judged.active_rolls_from.map(Timestamp::rfc3339),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{Candidate, TopicSettings};
 use crate::cluster::{
-    ConfigLevels, ConfigMoment, InvalidConfig, LogConfig, MetadataImage, SettingsTable,
+    ConfigLevels, ConfigMoment, InvalidConfig, LogConfig, MetadataImage, SettingsTable, ToldConfig,
     misplaced_keys,
 };
 use crate::log::{Finding, FindingCode, Severity};
@@ -21,7 +21,12 @@ pub struct EffectiveConfig {
     server_properties: BTreeMap<String, String>,
     broker_id: Option<i32>,
     version: KafkaVersion,
+    /// What the running broker says is in force.
+    told: TopicsTold,
 }
+
+/// What a running broker says is in force, by topic and then by key.
+pub type TopicsTold = BTreeMap<String, BTreeMap<String, ToldConfig>>;
 
 impl EffectiveConfig {
     /// Collects the levels of a broker.
@@ -37,7 +42,14 @@ impl EffectiveConfig {
             server_properties: candidate.broker.properties.clone(),
             broker_id,
             version,
+            told: TopicsTold::new(),
         }
+    }
+
+    /// Returns the same with what the running broker says is in force, which counts before all levels.
+    #[must_use]
+    pub fn told(self, told: TopicsTold) -> Self {
+        Self { told, ..self }
     }
 
     /// Returns the settings of a topic's logs; where a value is none that Kafka takes, Kafka's defaults.
@@ -71,6 +83,7 @@ impl EffectiveConfig {
 
     fn levels<'a>(&'a self, topic: &str) -> ConfigLevels<'a> {
         ConfigLevels {
+            told: self.told.get(topic),
             image: self.image.as_deref(),
             broker_id: self.broker_id,
             named: self.named.get(topic),

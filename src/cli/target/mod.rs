@@ -10,10 +10,10 @@ mod topics;
 mod version;
 
 pub use candidate::Candidate;
-pub use effective::EffectiveConfig;
+pub use effective::{EffectiveConfig, TopicsTold};
 pub use identity::Identity;
 pub use presence::{Presence, presence_of};
-pub use retention::{HostLogs, read_host_logs};
+pub use retention::{HostLogs, read_host_logs, read_living_logs};
 pub use search::{Found, find_candidates, only_candidate};
 pub use topics::{TopicSettings, topic_settings};
 pub use version::{NOT_DETECTED, VersionBasis, VersionChoice, choose_version};

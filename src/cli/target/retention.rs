@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{EffectiveConfig, Presence, topic_settings};
-use crate::cli::{CliError, Context, Look};
+use crate::cli::{CliError, Context, LivingLogs, Look};
 use crate::cluster::{LogConfig, MetadataImage, SettingsTable};
 use crate::disk::RealStorage;
 use crate::engine::{Beside, RetentionSpec, read_retention};
@@ -13,7 +13,8 @@ use crate::log::{Finding, FindingCode, Severity};
 use crate::observe::log_file_of;
 use crate::observe::server_log::CleanerLog;
 use crate::plan::retention::{
-    BrokerRules, CleanerGaveUp, HostRetention, LogFacts, Placement, RetainedLog, RetentionLimits,
+    BrokerRules, CleanerGaveUp, FactSources, HostRetention, LogFacts, Placement, RetainedLog,
+    RetentionLimits,
 };
 use crate::terms::{Timestamp, TopicPartition};
 
@@ -56,6 +57,8 @@ pub struct HostLogs {
     pub settings_source: String,
     /// Every setting of every topic.
     pub settings: Arc<SettingsTable>,
+    /// Where each kind of fact is from, and how old it is.
+    pub sources: FactSources,
 }
 
 /// Puts what the configuration and the metadata say beside what the disk says of a log.
@@ -95,27 +98,39 @@ fn given_up(mut log: RetainedLog, cleaner: &CleanerLog) -> RetainedLog {
     log
 }
 
-/// Reads the logs of a broker for retention. The metadata log is read beside a living broker too: it is small, and without
-/// it no verdict can be given.
+/// Reads the logs of a broker for retention, by its files alone. As [`read_living_logs`] without an answer of the brokers.
 ///
 /// # Errors
 ///
-/// A file of topic overrides that cannot be used; nobody wants the result any more.
+/// As there.
 pub fn read_host_logs(
     context: &Context,
     look: &Look,
     selection: Option<BTreeSet<TopicPartition>>,
     is_wanted: &(dyn Fn() -> bool + Sync),
 ) -> Result<HostLogs, CliError> {
+    read_living_logs(context, look, (selection, None), is_wanted)
+}
+
+/// Reads the logs of a broker for retention. What the brokers said counts before what lies in files. The metadata log is read beside a living broker too: it is small, and without
+/// it no verdict can be given.
+///
+/// # Errors
+///
+/// A file of topic overrides that cannot be used; nobody wants the result any more.
+pub fn read_living_logs(
+    context: &Context,
+    look: &Look,
+    (selection, living): (Option<BTreeSet<TopicPartition>>, Option<&LivingLogs>),
+    is_wanted: &(dyn Fn() -> bool + Sync),
+) -> Result<HostLogs, CliError> {
     let topics = topic_settings(&context.settings, &look.candidate, &look.log_dirs, true)?;
     let configured = look.candidate.broker.node_id.as_ref().map(|id| id.value);
     let broker_id = configured.or(look.identity.node_id);
-    let config = Arc::new(EffectiveConfig::new(
-        &look.candidate,
-        &topics,
-        broker_id,
-        look.version.version,
-    ));
+    let version = look.version.version;
+    let config = EffectiveConfig::new(&look.candidate, &topics, broker_id, version);
+    let told = living.map(|living| living.settings.clone());
+    let config = Arc::new(config.told(told.unwrap_or_default()));
     let asked = Arc::clone(&config);
     let compacted = Arc::clone(&config);
     let spec = RetentionSpec {
@@ -149,7 +164,10 @@ pub fn read_host_logs(
     let logs: Vec<RetainedLog> = reading
         .logs
         .into_iter()
-        .map(|facts| {
+        .map(|mut facts| {
+            if let Some(living) = living {
+                living.lay_over(&mut facts);
+            }
             let topic = facts.topic_partition.topic.clone();
             let of_topic = by_topic
                 .entry(topic)
@@ -162,7 +180,9 @@ pub fn read_host_logs(
             given_up(log, &cleaner)
         })
         .collect();
-    let is_blind = topics.image.is_none() && context.settings.topic_config.is_none();
+    let is_told = living.is_some();
+    let is_blind = !is_told && topics.image.is_none() && context.settings.topic_config.is_none();
+    let metadata = topics.image.as_ref().map(|image| image.timestamp);
     let mut findings: Vec<(Option<PathBuf>, Finding)> = topics
         .findings
         .into_iter()
@@ -187,7 +207,18 @@ pub fn read_host_logs(
         },
         findings,
         newest_write: reading.newest_write,
-        settings_source: topics.source,
+        settings_source: match living {
+            Some(living) => format!("this host's broker, asked at {}", living.at.rfc3339()),
+            None => topics.source,
+        },
         settings: Arc::new(config.table()),
+        sources: FactSources {
+            asked: living.map(|living| living.at),
+            silence: None,
+            log_starts: living.map(LivingLogs::told_starts).unwrap_or_default(),
+            settings: living.map(LivingLogs::told_topics).unwrap_or_default(),
+            checkpoints: reading.checkpoints,
+            metadata,
+        },
     })
 }

@@ -1,6 +1,6 @@
 //! All logs of the log dirs, read for retention, volume by volume.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use crate::engine::{Beside, EngineError};
 use crate::format::file_name::{CLEANER_CHECKPOINT, DirName};
 use crate::log::{Finding, FindingCode, Severity};
 use crate::plan::StopState;
-use crate::plan::retention::{LogFacts, LogRole};
+use crate::plan::retention::{CheckpointTimes, LogFacts, LogRole};
 use crate::terms::{Offset, Timestamp, TopicPartition};
 
 /// Says something of a partition.
@@ -58,6 +58,8 @@ pub struct RetentionReading {
     pub findings: Vec<(PathBuf, Finding)>,
     /// The newest modification time of the dirs' own files and of the logs: when a broker last wrote here.
     pub newest_write: Option<Timestamp>,
+    /// When a broker last wrote each dir's checkpoints.
+    pub checkpoints: BTreeMap<PathBuf, CheckpointTimes>,
 }
 
 /// One partition dir to read.
@@ -101,6 +103,15 @@ pub fn read_retention(
         reading
             .findings
             .extend(findings.map(|finding| (facts.path.clone(), finding)));
+        let written = |name: &str| {
+            let stamp = facts.stamps.iter().find(|stamp| stamp.name == name);
+            stamp.map(|stamp| of_ns(stamp.mtime_ns))
+        };
+        let times = CheckpointTimes {
+            high_watermarks: written("replication-offset-checkpoint"),
+            log_starts: written("log-start-offset-checkpoint"),
+        };
+        reading.checkpoints.insert(facts.path.clone(), times);
         let newest = facts.stamps.iter().map(|stamp| stamp.mtime_ns).max();
         reading.newest_write = reading.newest_write.max(newest.map(of_ns));
     }

@@ -38,6 +38,8 @@ pub struct SegmentFacts {
 pub enum HighWatermark {
     /// This broker alone is in sync, and that is enough: the log end, from the moment it leads.
     SoleInSync(Offset),
+    /// The leader of a running cluster told it; not behind the log's end here.
+    Told(Offset),
     /// The dir's checkpoint, between log start and log end.
     Checkpoint(Offset),
     /// Nobody says.
@@ -48,7 +50,9 @@ impl HighWatermark {
     /// Returns the offset, exclusive; `None` if it is not known.
     pub fn offset(self) -> Option<Offset> {
         match self {
-            Self::SoleInSync(offset) | Self::Checkpoint(offset) => Some(offset),
+            Self::SoleInSync(offset) | Self::Told(offset) | Self::Checkpoint(offset) => {
+                Some(offset)
+            }
             Self::Unknown => None,
         }
     }

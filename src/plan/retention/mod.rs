@@ -14,6 +14,7 @@ mod host;
 mod judge;
 mod limits;
 mod passes;
+mod sources;
 mod totals;
 mod verdict;
 mod what_if;
@@ -27,6 +28,7 @@ pub use facts::{
 pub use host::{CleanerGaveUp, HostRetention, Placement, RetainedLog, TopicRetention, WhatIfScope};
 pub use judge::plan_retention;
 pub use limits::{BrokerRules, RetentionLimits, cleaner_map_keys, is_internal};
+pub use sources::{CheckpointTimes, FactSources};
 pub use totals::{Amount, RetentionTotals};
 pub use verdict::{LogRetention, RetentionReason, RetentionVerdict, SegmentRetention};
 pub use what_if::{WhatIf, parse_retention_bytes, parse_retention_ms};

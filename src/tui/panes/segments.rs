@@ -108,7 +108,10 @@ impl SegmentsPane {
             pen.put((x, 2), symbol, style);
         }
         legend(pen, view, (log, judged), facts.host.now);
-        let line = what_if_line(state, pen);
+        let sources = words::sources(log, &facts.sources, state.now);
+        let sources = cut(&sources, pen.area.width.saturating_sub(2));
+        pen.put((1, 4), &sources, theme.dim);
+        let line = 1 + what_if_line(state, pen);
         let line = line + freed_line(state, 4 + line, Some(&of.topic_partition.topic), pen);
         let table = Rect {
             y: pen.area.y + 4 + line,
@@ -167,7 +170,11 @@ impl SegmentsPane {
             0 => String::new(),
             bytes => format!("compaction backlog {} · ", text::bytes(bytes)),
         };
-        let source = format!("{backlog}settings of {}", facts.settings_source);
+        let silence = match &facts.sources.silence {
+            Some(why) => format!(" · not asked: {why}"),
+            None => String::new(),
+        };
+        let source = format!("{backlog}settings of {}{silence}", facts.settings_source);
         head(pen, &title, &source, &age(state, facts));
         let line = what_if_line(state, pen);
         let line = line + freed_line(state, 2 + line, None, pen);
@@ -320,7 +327,7 @@ fn what_if_line(state: &State, pen: &mut Pen<'_>) -> u16 {
         return 0;
     }
     let y = match state.view.segments.open {
-        Some(_) => 4,
+        Some(_) => 5,
         None => 2,
     };
     let theme = pen.theme;

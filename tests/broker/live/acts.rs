@@ -27,7 +27,7 @@ pub(super) fn acts_are_what_kafka_says(trio: &mut Trio) {
         .filter(|line| line["act"] == "live")
         .count();
     let cordons = if trio.kafka.is_4() { 2 } else { 0 };
-    assert_eq!(acts, 8 + cordons, "{}", audit.out);
+    assert_eq!(acts, 9 + cordons, "{}", audit.out);
 }
 
 fn retention_is_shortened_and_put_back(trio: &mut Trio) {

@@ -5,6 +5,7 @@ mod forecast;
 mod readme;
 mod replicas;
 mod scale;
+mod segments;
 
 use std::fs;
 
@@ -26,6 +27,7 @@ fn live(version: &str) {
     let mut trio = Trio::start(version, &folder);
     replicas::followers_are_measured(&mut trio);
     forecast::cuts_are_foretold(&mut trio);
+    segments::segments_are_judged_by_the_brokers(&mut trio);
     acts::acts_are_what_kafka_says(&mut trio);
     readme::the_readmes_walks_work(&mut trio);
     if trio.kafka.is_4() {

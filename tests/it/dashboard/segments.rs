@@ -1,6 +1,6 @@
 //! The segments pane: maps, verdicts, and limits that are tried.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crossterm::event::KeyCode;
@@ -11,8 +11,9 @@ use krescue::cluster::{
     CleanupPolicy, ConfigLevels, ConfigMoment, ConfigSource, LogConfig, SettingsTable,
 };
 use krescue::plan::retention::{
-    BrokerRules, CleanerGaveUp, HighWatermark, HostRetention, LeftoverKind, LeftoverSegment,
-    LogFacts, LogRole, Placement, RetainedLog, RetentionLimits, SegmentFacts, TimeSource, WhatIf,
+    BrokerRules, CheckpointTimes, CleanerGaveUp, FactSources, HighWatermark, HostRetention,
+    LeftoverKind, LeftoverSegment, LogFacts, LogRole, Placement, RetainedLog, RetentionLimits,
+    SegmentFacts, TimeSource, WhatIf,
 };
 use krescue::terms::{Offset, Timestamp, TopicPartition};
 
@@ -77,6 +78,7 @@ fn settings() -> SettingsTable {
     };
     let properties = pairs(&[("log.retention.hours", "24"), ("log.roll.hours", "6")]);
     let levels = ConfigLevels {
+        told: None,
         image: None,
         broker_id: Some(3),
         named: None,
@@ -126,8 +128,21 @@ fn facts() -> RetentionFacts {
         },
         settings_source: "/var/lib/kafka/data1/__cluster_metadata-0 as of offset 81234".to_owned(),
         settings: Arc::new(settings()),
+        sources: FactSources {
+            checkpoints: dirs().iter().map(|dir| (dir.clone(), times())).collect(),
+            metadata: Some(Timestamp(NOW.0 - 34_000)),
+            ..FactSources::default()
+        },
         notes: vec![],
         at: NOW,
+    }
+}
+
+/// When the broker wrote the checkpoints of a log dir last.
+fn times() -> CheckpointTimes {
+    CheckpointTimes {
+        high_watermarks: Some(Timestamp(NOW.0 - 4_000)),
+        log_starts: Some(Timestamp(NOW.0 - 58_000)),
     }
 }
 
@@ -177,6 +192,37 @@ fn one_log_with_its_map() {
     keep("segments-time", &mut session);
     session.press(KeyCode::Esc);
     assert!(session.screen(80, 24).contains("WHY THE REST"));
+}
+
+#[test]
+fn what_a_running_broker_told_stands_with_its_age_where_files_did() {
+    let mut session = listed();
+    session.type_keys("3");
+    let mut told = facts();
+    let asked = Timestamp(NOW.0 - 3_000);
+    told.sources.asked = Some(asked);
+    for log in &mut told.host.logs[..3] {
+        let of = &mut log.facts;
+        of.high_watermark = HighWatermark::Told(Offset(7_500));
+        told.sources.log_starts.insert(of.topic_partition.clone());
+    }
+    told.sources.settings = BTreeSet::from(["orders".to_owned()]);
+    told.settings_source = "this host's broker, asked at 2026-12-01T14:02:28Z".to_owned();
+    session.event(Event::Retention(Ok(Arc::new(told.clone()))));
+    session.type_keys(":orders-2\n3");
+    keep("segments-told", &mut session);
+    // What it did not tell is from files, each with its age.
+    session.type_keys(":users-0\n3");
+    let screen = session.screen(200, 50);
+    let files = "(file, 4 s ago) · log start 0 (file, 58 s ago) · settings: metadata, 34 s ago";
+    assert!(screen.contains(files), "{screen}");
+    told.sources = FactSources {
+        silence: Some("no broker answers".to_owned()),
+        ..facts().sources
+    };
+    session.event(Event::Retention(Ok(Arc::new(told))));
+    let screen = session.screen(200, 50);
+    assert!(screen.contains("not asked: no broker answers"), "{screen}");
 }
 
 #[test]

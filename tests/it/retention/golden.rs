@@ -84,6 +84,7 @@ fn limits(topic: &str, case: &Value) -> RetentionLimits {
     let config = LogConfig::resolve(
         topic,
         &ConfigLevels {
+            told: None,
             image: None,
             broker_id: None,
             named: Some(&named),
