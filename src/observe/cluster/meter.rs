@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use super::pace::Pace;
 use super::row::{Cause, InSyncIn, ReplicaRow};
 use super::sample::{ClusterSample, ReplicaSample};
 use crate::client::PartitionMetadata;
@@ -23,6 +24,9 @@ pub struct ReplicaMeter {
 struct Track {
     ends: VecDeque<(Timestamp, Offset)>,
     bytes: VecDeque<(Timestamp, u64)>,
+    /// The bursts in which its records came, and its bytes.
+    records_pace: Pace,
+    bytes_pace: Pace,
     /// Offsets that its move to another log dir has left.
     left: VecDeque<(Timestamp, i64)>,
     /// Since when its end has not moved.
@@ -60,7 +64,8 @@ impl ReplicaMeter {
             .iter()
             .filter_map(|key| self.row(sample, key))
             .collect();
-        for row in &mut rows {
+        let appended: Vec<_> = rows.iter().map(|row| self.appended_bytes(row)).collect();
+        for (row, appended) in rows.iter_mut().zip(appended) {
             let key = (row.partition.clone(), row.broker);
             if let Some(track) = self.tracks.get_mut(&key) {
                 let whole = row.lag_records == Some(0);
@@ -69,10 +74,16 @@ impl ReplicaMeter {
                     _ => whole.then_some(sample.at),
                 };
                 row.causes = causes(row, track, sample);
-                row.in_sync_in = in_sync_in(row);
+                row.in_sync_in = in_sync_in(row, track, appended);
             }
         }
         rows
+    }
+
+    /// Returns the bytes a second that the leader of a row's partition appends; `None` before there are two looks.
+    fn appended_bytes(&self, row: &ReplicaRow) -> Option<f64> {
+        let key = (row.partition.clone(), row.leader?);
+        rate(&self.tracks.get(&key)?.bytes, i64_of)
     }
 
     fn row(&self, sample: &ClusterSample, key: &(TopicPartition, i32)) -> Option<ReplicaRow> {
@@ -124,11 +135,7 @@ impl ReplicaMeter {
             lag_bytes,
             lag_bytes_exact,
             records_per_s: track.and_then(|track| rate(&track.ends, |end| end.0)),
-            bytes_per_s: track.and_then(|track| {
-                rate(&track.bytes, |bytes| {
-                    i64::try_from(bytes).unwrap_or(i64::MAX)
-                })
-            }),
+            bytes_per_s: track.and_then(|track| rate(&track.bytes, i64_of)),
             leader_records_per_s: leader_track.and_then(|track| rate(&track.ends, |end| end.0)),
             in_sync_in: InSyncIn::Unknown,
             causes: Vec::new(),
@@ -148,6 +155,8 @@ impl Track {
             if last.is_none_or(|(_, last)| last != end) {
                 self.still_since = Some(at);
             }
+            self.records_pace
+                .note(at, u64::try_from(end.0).unwrap_or(0));
             push(&mut self.ends, at, end);
         }
         if let Some(bytes) = replica.bytes {
@@ -155,6 +164,7 @@ impl Track {
             if self.bytes.back().is_some_and(|(_, last)| *last > bytes) {
                 self.bytes.clear();
             }
+            self.bytes_pace.note(at, bytes);
             push(&mut self.bytes, at, bytes);
         }
         match &replica.moving {
@@ -168,6 +178,10 @@ impl Track {
         let (_, left) = self.left.back()?;
         seconds(u64::try_from(*left).ok()?, -rate(&self.left, |left| left)?)
     }
+}
+
+fn i64_of(bytes: u64) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
 fn push<T>(values: &mut VecDeque<(Timestamp, T)>, at: Timestamp, value: T) {
@@ -231,7 +245,7 @@ fn lag_bytes(
     (average, false)
 }
 
-fn in_sync_in(row: &ReplicaRow) -> InSyncIn {
+fn in_sync_in(row: &ReplicaRow, track: &Track, appended_bytes: Option<f64>) -> InSyncIn {
     if row.is_in_sync() {
         return InSyncIn::Now;
     }
@@ -253,7 +267,30 @@ fn in_sync_in(row: &ReplicaRow) -> InSyncIn {
             InSyncIn::Seconds(0)
         };
     }
+    // A throttle counts bytes; where both logs do not begin at one offset only records are known.
+    let bytes = row.lag_bytes.filter(|_| row.lag_bytes_exact);
+    let by_bytes = bytes.zip(appended_bytes);
+    if let Some(at) = row.log_end_at {
+        let bursts = match by_bytes {
+            Some((left, appended)) => track.bytes_pace.ends_in(left, appended, at),
+            None => track.records_pace.ends_in(lag, appends, at),
+        };
+        if let Some(told) = bursts {
+            return told;
+        }
+    }
+    // What flows again counts from when it did.
+    let since = track.records_pace.flows_since();
+    let takes = since
+        .and_then(|since| rate_since(&track.ends, since))
+        .unwrap_or(takes);
     seconds(lag, takes - appends).map_or(InSyncIn::Never, InSyncIn::Seconds)
+}
+
+/// Returns the change a second over the part of the window behind `since`.
+fn rate_since(values: &VecDeque<(Timestamp, Offset)>, since: Timestamp) -> Option<f64> {
+    let newer = values.iter().filter(|(at, _)| *at >= since);
+    rate(&newer.copied().collect(), |end: Offset| end.0)
 }
 
 /// Returns how long `left` takes at `per_second`; `None` if it never ends.

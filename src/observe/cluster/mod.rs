@@ -2,6 +2,7 @@
 
 mod configs;
 mod meter;
+mod pace;
 mod poll;
 mod row;
 mod sample;

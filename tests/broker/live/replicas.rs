@@ -106,8 +106,10 @@ pub(super) fn followers_are_measured(trio: &mut Trio) {
 /// Bytes a second at which a follower catches up: slower than it can, so that there is an end to foretell.
 const CATCH_UP_RATE: u64 = 350_000;
 
-/// Follows a wait to its end; returns what was foretold once half was done, with what came true, in seconds. No claim: a
-/// busy machine is late.
+/// What an end time may be off by: so many seconds, or this part of what is left.
+const OFF: (f64, f64) = (3.0, 0.3);
+
+/// Follows a wait to its end; returns what was foretold once half was done, with what came true, in seconds.
 fn estimates(wait: &mut Process, log: &std::path::Path) -> String {
     let mut told: Vec<(Instant, u64, Option<u64>)> = Vec::new();
     let (begin, mut seen) = (Instant::now(), 0);
@@ -131,7 +133,23 @@ fn estimates(wait: &mut Process, log: &std::path::Path) -> String {
     let late = told.iter().filter(|(_, lag, _)| *lag <= half);
     let late = late.filter_map(|(at, _, left)| {
         let was = end.duration_since(*at).as_secs_f64();
-        Some(format!("{} s (was {was:.1})", (*left)?))
+        let left =
+            (*left).unwrap_or_else(|| panic!("no end is told {was:.1} s before it: {told:?}"));
+        #[expect(clippy::cast_precision_loss, reason = "seconds of a test")]
+        let off = (left as f64 - was).abs();
+        let may_be = OFF.0.max(OFF.1 * was);
+        assert!(
+            off <= may_be,
+            "{left} s were told {was:.1} s before the end: {told:?}"
+        );
+        Some(format!("{left} s (was {was:.1})"))
+    for (at, lag, left) in &told {
+        eprintln!(
+            "SERIES {} {lag} {left:?}",
+            at.duration_since(begin).as_millis()
+        );
+    }
+    eprintln!("SERIES end {}", end.duration_since(begin).as_millis());
     });
     late.collect::<Vec<_>>().join(", ")
 }
