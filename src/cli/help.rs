@@ -111,7 +111,15 @@ JSON lines (--json)
   the log dir itself; that of a partition or a segment is its number.
   status --json is one object in one line; its metadata has mode (kraft,
   zookeeper) next_offset timestamp features leader_id leader_epoch voters
-  voters_source bootstrap_file bootstrap_features text.";
+  voters_source bootstrap_file bootstrap_features text. While no broker runs
+  it has ends (topic partition dir leader_epoch log_end_offset recovered_first
+  isr) and vote (voters voters_source quorum_epoch log_epoch log_end_offset).
+  Of two and more such lines status --merge - --json makes, behind them,
+  newest_log (topic partition leader_epoch log_end_offset newest_on behind:
+  broker leader_epoch log_end_offset records may_lead; not_told),
+  quorum_outlook (voters voters_source present needed can_form newest_epoch
+  newest_end) and, in the order of boots, boot_place (broker host is_voter
+  newest_of behind_in endangers).";
 
 /// Behind the options of `replicas` with `--help`.
 pub(super) const REPLICAS: &str = "\

@@ -230,9 +230,16 @@ impl ImageFold {
         let kind = record.key.and_then(|key| ControlType::decode_key(key).ok());
         let value = record.value.unwrap_or_default();
         match kind {
-            Some(ControlType::KRaftVoters) => {
-                self.voters = decode_voters(value).ok().or(self.voters.take());
-            }
+            Some(ControlType::KRaftVoters) => match decode_voters(value) {
+                Ok(voters) => {
+                    self.image.voters = voters.iter().map(|voter| voter.id).collect();
+                    self.voters = Some(voters);
+                }
+                Err(error) => self.found(FoldFinding::Undecodable {
+                    offset: record.offset,
+                    error: Some(error),
+                }),
+            },
             Some(ControlType::KRaftVersion) => {
                 self.kraft_version = decode_kraft_version(value).ok().or(self.kraft_version);
             }
@@ -242,7 +249,7 @@ impl ImageFold {
                     self.image.timestamp = header.last_contained_log_timestamp;
                 }
             }
-            Some(ControlType::SnapshotFooter) => self.saw_footer = true,
+            Some(ControlType::SnapshotFooter) if is_snapshot => self.saw_footer = true,
             _ => {}
         }
     }

@@ -17,6 +17,8 @@ pub struct MetadataImage {
     pub epoch: LeaderEpoch,
     /// The time of the last record in it: the image's age. An idle leader writes one every 500 ms.
     pub timestamp: Timestamp,
+    /// The ids of the quorum's voters, where they are kept in the log (KIP-853); empty where the nodes' files name them.
+    pub voters: Vec<i32>,
     topics: BTreeMap<String, TopicImage>,
     topic_names: BTreeMap<Uuid, String>,
     configs: BTreeMap<(ResourceType, String), BTreeMap<String, String>>,
@@ -76,6 +78,7 @@ impl Default for MetadataImage {
             next_offset: Offset::ZERO,
             epoch: LeaderEpoch(-1),
             timestamp: Timestamp::NONE,
+            voters: Vec::new(),
             topics: BTreeMap::new(),
             topic_names: BTreeMap::new(),
             configs: BTreeMap::new(),

@@ -25,6 +25,7 @@ mod verdict;
 mod verify;
 mod virtual_dir;
 pub mod volumes;
+mod whole_cluster;
 
 pub use crate::format::quantity::{parse_rate, parse_size, size_text};
 pub use content::Content;
@@ -51,3 +52,7 @@ pub use truncation::{Truncation, TruncationTarget};
 pub use verdict::{Ask, AskReason, Class, Verdict};
 pub use verify::verify_segments;
 pub use virtual_dir::{DirEntry, EntryKind};
+pub use whole_cluster::{
+    Behind, BootPlace, DownHost, HeldEnd, HostVote, NewestLog, QuorumOutlook, WholeCluster,
+    plan_cold_start,
+};

@@ -3,8 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use serde_json::Value;
 
 use crate::hand_over::{cut_tails, nothing_recovered};
 use crate::loading::work_folder;
@@ -77,6 +80,7 @@ fn survive(version: &str, name: &str, format: &[&str]) {
     let damaged = cut_tails(brokers[1].folder());
     assert!(!damaged.is_empty());
     let now = now_ms();
+    newest_logs_are_told(&kafka, &brokers, &damaged);
 
     let mut seen = BTreeMap::new();
     for side in ["kafka", "krescue"] {
@@ -143,6 +147,129 @@ fn survive(version: &str, name: &str, format: &[&str]) {
         damaged.len()
     );
     fs::remove_dir_all(&folder).unwrap();
+}
+
+/// The hosts' status lines, merged, name who has the newest logs: brokers 1 and 3, which died last, by Kafka's own tool.
+fn newest_logs_are_told(
+    kafka: &Kafka,
+    brokers: &[Broker],
+    damaged: &BTreeMap<String, Vec<String>>,
+) {
+    let status = |broker: &Broker| {
+        let words = ["status", "--json"];
+        let output = krescue(broker, &words).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let lines: Vec<String> = brokers.iter().map(status).collect();
+    let told = merged(&brokers[0], &lines.concat());
+    let ends = [0, 2, 1].map(|at| ends_on_disk(kafka, &brokers[at]));
+    assert_eq!(ends[0], ends[1], "brokers 1 and 3 had become equal");
+    let mut behind = 0;
+    for line in told.iter().filter(|line| line["kind"] == "newest_log") {
+        let name = format!("{}-{}", line["topic"].as_str().unwrap(), line["partition"]);
+        let (Some(end), Some(old)) = (ends[0].get(&name), ends[2].get(&name)) else {
+            continue;
+        };
+        if damaged.contains_key(&name) {
+            continue;
+        }
+        assert_eq!(line["log_end_offset"], *end, "{line}");
+        let is_behind = old < end;
+        behind += usize::from(is_behind);
+        let newest = if is_behind { vec![1, 3] } else { vec![1, 2, 3] };
+        assert_eq!(line["newest_on"], serde_json::json!(newest), "{line}");
+        if is_behind {
+            let of = &line["behind"][0];
+            assert_eq!(
+                (&of["broker"], &of["log_end_offset"]),
+                (&2.into(), &(*old).into())
+            );
+            // Broker 2 had left the ISR; its own metadata does not know that.
+            assert_eq!(of["may_lead"], false, "{line}");
+        }
+    }
+    assert!(behind > 0, "broker 2 had fallen behind");
+    let quorum = |told: &[Value]| {
+        let mut lines = told.iter();
+        lines
+            .find(|line| line["kind"] == "quorum_outlook")
+            .unwrap()
+            .clone()
+    };
+    let of = quorum(&told);
+    assert_eq!(of["voters"], serde_json::json!([1, 2, 3]), "{of}");
+    assert_eq!((&of["needed"], &of["can_form"]), (&2.into(), &true.into()));
+    let order = told.iter().filter(|line| line["kind"] == "boot_place");
+    let order: Vec<_> = order.map(|line| line["broker"].clone()).collect();
+    assert_eq!(order.len(), 3);
+    // Two of three are enough, and of one nobody can be elected; one line alone is compared with nothing.
+    let of = quorum(&merged(&brokers[0], &lines[..2].concat()));
+    assert_eq!(of["can_form"], true, "{of}");
+    let strange = lines[1].replace("\"node_id\":2,", "\"node_id\":9,");
+    let of = quorum(&merged(&brokers[0], &format!("{}{strange}", lines[0])));
+    assert_eq!(
+        (&of["present"], &of["can_form"]),
+        (&serde_json::json!([1]), &false.into())
+    );
+}
+
+/// Returns krescue with `words`, on the host of a broker.
+fn krescue(broker: &Broker, words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_krescue"));
+    command
+        .env("XDG_STATE_HOME", broker.folder().join("state"))
+        .arg("--config")
+        .arg(broker.properties())
+        .args(words);
+    command
+}
+
+/// Returns what `status --merge` makes of lines, as JSON.
+fn merged(broker: &Broker, lines: &str) -> Vec<Value> {
+    let file = broker.folder().join("statuses");
+    fs::write(&file, lines).unwrap();
+    let words = ["status", "--merge", file.to_str().unwrap(), "--json"];
+    let output = krescue(broker, &words).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+/// Returns the log end offset of each replicated log of a broker, by Kafka's `DumpLogSegments`.
+fn ends_on_disk(kafka: &Kafka, broker: &Broker) -> BTreeMap<String, i64> {
+    let mut files = Vec::new();
+    for dir in ["data1", "data2"] {
+        for name in crate::hand_over::partition_dirs(&broker.folder().join(dir)) {
+            let path = broker.folder().join(dir).join(&name);
+            let entries = fs::read_dir(&path).unwrap();
+            let logs = entries
+                .map(|entry| entry.unwrap().path())
+                .filter(|file| file.extension().is_some_and(|suffix| suffix == "log"));
+            files.extend(logs.max().filter(|_| name.starts_with("replicated-")));
+        }
+    }
+    let class = match kafka.version.as_str() {
+        "4.4.0" => "org.apache.kafka.tools.DumpLogSegments",
+        _ => "kafka.tools.DumpLogSegments",
+    };
+    let list: Vec<_> = files.iter().map(|file| file.to_str().unwrap()).collect();
+    let mut dump = kafka.java("256m", class);
+    dump.arg("--files").arg(list.join(","));
+    let output = run(&mut dump, "dumping the last segments");
+    let text = String::from_utf8(output.stdout).unwrap();
+    let (mut ends, mut name) = (BTreeMap::new(), String::new());
+    for line in text.lines() {
+        if let Some(file) = line.strip_prefix("Dumping ") {
+            let dir = Path::new(file.trim()).parent().unwrap();
+            name = dir.file_name().unwrap().to_str().unwrap().to_owned();
+        }
+        if let Some(offset) = line.split("lastOffset: ").nth(1) {
+            let offset: i64 = offset.split(' ').next().unwrap().parse().unwrap();
+            ends.insert(name.clone(), offset + 1);
+        }
+    }
+    ends
 }
 
 /// Waits until two replicas of everything stay the same: what one of them alone has is served or not, by who leads next.

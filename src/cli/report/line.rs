@@ -14,7 +14,7 @@ use super::live::{
 use crate::log::{FindingCode, Severity};
 use crate::plan::preflight::AtBoot;
 use crate::plan::{Class, HandOver, StopState};
-use crate::plan::{GroupBelow, OnLoss};
+use crate::plan::{GroupBelow, HeldEnd, HostVote, OnLoss};
 use crate::terms::Timestamp;
 
 /// One line.
@@ -411,6 +411,10 @@ pub(crate) struct StatusLine {
     pub(crate) killed_job: Option<String>,
     /// Changes of a living cluster whose old values are not back yet, a sentence each.
     pub(crate) in_force: Vec<String>,
+    /// Where each log ends, for `--merge`; `null` while a broker may write to them.
+    pub(crate) ends: Option<Vec<HeldEnd>>,
+    /// The host's part in the quorum of controllers, for `--merge`; `null` while its broker runs or without a metadata log.
+    pub(crate) vote: Option<HostVote>,
     pub(crate) exit: u8,
 }
 

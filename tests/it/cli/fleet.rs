@@ -157,6 +157,68 @@ fn many_hosts_make_one_table_worst_first() {
     merge(&tree, "\0\0\n{\"kind\":\"status\"", &[]).exits(1);
 }
 
+/// The status of broker `id`, whose log of `t-0` ends at `end`, with a vote among 1, 2 and 3.
+fn down(status: &Value, id: i32, end: i64) -> String {
+    let mut status = status.clone();
+    status["host"] = format!("k{id}").into();
+    status["node_id"] = id.into();
+    status["ends"][0]["log_end_offset"] = end.into();
+    status["ends"][0]["isr"] = serde_json::json!([1, 2, 3]);
+    status["vote"] = serde_json::json!({
+        "voters": [1, 2, 3], "voters_source": "quorum-state", "quorum_epoch": 6,
+        "log_epoch": 6, "log_end_offset": 900 + id,
+    });
+    format!("{status}\n")
+}
+
+#[test]
+fn hosts_that_are_all_down_say_who_has_the_newest_logs_and_who_boots_first() {
+    let tree = Tree::t4();
+    let ran = run(&tree.path("."), &STATUS).exits(0);
+    let status: Value = serde_json::from_str(&ran.out).unwrap();
+    let end = &status["ends"][0];
+    assert_eq!((&end["topic"], &end["partition"]), (&"t".into(), &0.into()));
+    assert_eq!(end["log_end_offset"], 4000, "{end}");
+    assert_eq!(end["leader_epoch"], 0, "{end}");
+    assert_eq!(end["recovered_first"], true, "{end}");
+    assert_eq!(status["vote"], Value::Null, "there is no metadata log");
+
+    let lines = [down(&status, 3, 4000), down(&status, 1, 3990)].concat();
+    let ran = merge(&tree, &lines, &[]).exits(3);
+    let told = [
+        "1 partition on 2 hosts that are down: 1 differ between them",
+        "t-0: newest on 3, epoch 0, end 4,000; 1 lacks 10 offsets, and may lead; nobody told of 2, in sync too",
+        "quorum: voters 1,2,3 (quorum-state); 3,1 of them are here, 2 are needed: they can elect a controller; \
+         newest metadata: epoch 6, end 903, on 3",
+        "boot in this order: k3 (broker 3, a voter), k1 (broker 1, a voter)",
+    ];
+    for line in told {
+        assert!(ran.out.contains(line), "{line}\n{}", ran.out);
+    }
+    let json = merge(&tree, &lines, &["--json"]).exits(3);
+    let line = |kind: &str| -> Vec<Value> {
+        let lines = json
+            .out
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap());
+        lines.filter(|line: &Value| line["kind"] == kind).collect()
+    };
+    assert_eq!(line("newest_log")[0]["behind"][0]["records"], 10);
+    assert_eq!(line("quorum_outlook")[0]["can_form"], true);
+    let order: Vec<_> = line("boot_place")
+        .iter()
+        .map(|at| at["broker"].clone())
+        .collect();
+    assert_eq!(order, [3, 1]);
+
+    // Equal logs need no look; one voter of three elects nobody.
+    let lines = [down(&status, 3, 4000), down(&status, 1, 4000)].concat();
+    merge(&tree, &lines, &[]).exits(0);
+    let lines = lines.replace("\"node_id\":1,", "\"node_id\":7,");
+    let ran = merge(&tree, &lines, &[]).exits(3);
+    assert!(ran.out.contains("THEY CAN ELECT NOBODY"), "{}", ran.out);
+}
+
 #[test]
 fn a_collector_reads_a_whole_file_or_none() {
     let tree = Tree::t4();

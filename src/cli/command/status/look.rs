@@ -1,8 +1,10 @@
-//! `status`: the situation in one look, from names, sizes, checkpoints and locks; no batch is read.
+//! `status`: the situation in one look, from names, sizes, checkpoints and locks; of batches only the headers at the end of
+//! each log are read, and only while no broker runs.
 
 use std::io::Write;
 
 use super::asks::OpenAsks;
+use super::ends::{ends, vote};
 use super::merge::merge;
 use super::prometheus::write_prometheus;
 use crate::cli::boot_facts::{Ports, boot_facts, boot_problems};
@@ -136,6 +138,8 @@ fn status_line(
         dirs: plan.log_dirs.iter().map(dir_line).chain(broken).collect(),
         metadata: metadata_line(look),
         in_force: in_force(context),
+        ends: ends(look, facts),
+        vote: vote(look, facts),
         killed_job: jobs
             .last()
             .filter(|job| job.state == JobState::Killed)
@@ -295,7 +299,8 @@ fn counts(problems: &[Problem]) -> PreflightCounts {
 
 /// Returns what this look could not see.
 fn not_seen(context: &Context, look: &Look, facts: &BootFacts) -> Vec<String> {
-    let mut not_seen = vec!["batches: only names, sizes and small files are read".to_owned()];
+    let mut not_seen =
+        vec!["batches: names, sizes, small files and each log's last headers are read".to_owned()];
     if !nix::unistd::geteuid().is_root() {
         not_seen.push("other users' processes, and files that this user may not read".to_owned());
     }

@@ -1,4 +1,4 @@
-//! `status --merge`: many hosts' status lines as one table, worst first.
+//! `status --merge`: many hosts' status lines as one table, worst first; of those that are down, who has the newest logs.
 
 use std::cmp::Reverse;
 use std::fs::File;
@@ -7,8 +7,10 @@ use std::path::Path;
 
 use serde::Deserialize;
 
+use super::cold_start;
 use crate::app::text::bytes;
 use crate::cli::{CliError, Exit};
+use crate::plan::{DownHost, HeldEnd, HostVote};
 
 /// The longest line that is taken for one.
 const MAX_LINE: u64 = 16 << 20;
@@ -28,6 +30,8 @@ struct Host {
     situation: Option<String>,
     #[serde(default)]
     exit: u64,
+    ends: Option<Vec<HeldEnd>>,
+    vote: Option<HostVote>,
     /// The line itself.
     #[serde(skip)]
     line: String,
@@ -80,6 +84,17 @@ impl Host {
         ]
     }
 
+    /// Returns what it says of its logs, if it is down and told them.
+    fn down(&mut self) -> Option<DownHost> {
+        let node_id = i32::try_from(self.node_id?).ok()?;
+        Some(DownHost {
+            host: self.name.clone().unwrap_or_else(|| "?".to_owned()),
+            node_id,
+            ends: self.ends.take()?,
+            vote: self.vote.take(),
+        })
+    }
+
     fn cells(&self) -> [String; 7] {
         let text = |text: &Option<String>| text.clone().unwrap_or_else(|| "?".to_owned());
         let counts = &self.preflight;
@@ -125,7 +140,10 @@ pub(super) fn merge(from: &Path, json: bool, out: &mut dyn Write) -> Result<Exit
             )?;
         }
     }
-    let fine = odd == 0 && hosts.iter().all(|host| host.exit == 0);
+    let down: Vec<DownHost> = hosts.iter_mut().filter_map(Host::down).collect();
+    // One host alone has nobody to be compared with.
+    let equal = down.len() < 2 || cold_start::tell(&down, json, out)?;
+    let fine = odd == 0 && equal && hosts.iter().all(|host| host.exit == 0);
     Ok(if fine { Exit::Ok } else { Exit::Findings })
 }
 
