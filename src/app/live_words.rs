@@ -20,6 +20,11 @@ pub fn plan_lines(hash: &str, plan: &LivePlan) -> Vec<String> {
         format!("  {}", plan.sentence()),
         format!("  goes       {}", loss(plan)),
     ];
+    if plan.made_anew {
+        let text =
+            "it was deleted and made anew since: what is put back was set on the topic before it";
+        lines.push(format!("  topic      {text}"));
+    }
     for below in plan.groups.iter().take(NAMED_GROUPS) {
         lines.push(format!(
             "  group      {} has committed {} of {}: it has not read all that goes",

@@ -228,7 +228,9 @@ Its plan, classes and JSON lines are those of recover --help.
 
 JSON lines (--json)
   live_plan  plan class cluster_id act (topic_configs, delete_records,
-             move_replica, producer_quota, cordon) and its fields restores text
+             move_replica, producer_quota, cordon) and its fields topic_id
+             made_anew (the topic, since the plan that this one takes back)
+             restores text
              lost_bytes lost_records groups mirrors (mirror partition copied
              uncopied last_sync (ms): what it may not have) mirrors_unread
              can_be_restored kafka_line

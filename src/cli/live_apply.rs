@@ -3,6 +3,7 @@
 use super::live_facts::{
     check_interval, follow_move, leader_of, own_value, replica_sizes, topic_values,
 };
+use super::live_plan::{is_another, topic_id};
 use super::{CliError, Context, clock};
 use crate::app::live_words;
 use crate::client::{Alter, Client, ClientError, ConfigChange, ConfigResource, Whom};
@@ -155,6 +156,20 @@ impl LiveApply<'_> {
                     .hint(format!("Make the plan again: krescue {}", self.words)),
             )
         };
+        if let Some(topic) = self.plan.topic() {
+            let id = topic_id(client, topic).await?;
+            if id.is_none() && self.plan.topic_id.is_some() {
+                return Err(CliError::refused(format!(
+                    "there is no topic {topic} any more"
+                )));
+            }
+            if is_another(self.plan, id.as_ref()) {
+                let text =
+                    format!("topic {topic} was deleted and made anew since the plan was made");
+                return Err(CliError::refused(text)
+                    .hint(format!("Make the plan again: krescue {}", self.words)));
+            }
+        }
         match &self.plan.act {
             LiveAct::TopicConfigs { topic, changes } => {
                 let now = topic_values(client, topic).await?;

@@ -23,6 +23,12 @@ pub struct LivePlan {
     pub schema: u32,
     /// The cluster's id.
     pub cluster_id: Option<String>,
+    /// The id of the topic that it is about, when the plan was made; `None` where brokers do not tell it, or it is about none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub topic_id: Option<String>,
+    /// Whether the topic of the plan that this one takes back was deleted and made anew since.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub made_anew: bool,
     /// What is done.
     pub act: LiveAct,
     /// The hash of the plan that this one takes back.
@@ -140,7 +146,7 @@ impl LivePlan {
 
     /// Returns how it must be confirmed.
     pub fn class(&self) -> Class {
-        if !self.mirrors.below.is_empty() {
+        if !self.mirrors.below.is_empty() || self.made_anew {
             return Class::C;
         }
         match &self.act {
@@ -160,6 +166,19 @@ impl LivePlan {
     /// Says whether nothing goes for sure.
     pub fn loses_nothing(&self) -> bool {
         self.loss.bytes == Some(0)
+    }
+
+    /// Returns the topic that it is about, if it is about one.
+    pub fn topic(&self) -> Option<&str> {
+        match &self.act {
+            LiveAct::TopicConfigs { topic, .. } => Some(topic),
+            LiveAct::DeleteRecords { partition, .. } | LiveAct::MoveReplica { partition, .. } => {
+                Some(&partition.topic)
+            }
+            LiveAct::ProducerQuota { .. } | LiveAct::Cordon { .. } | LiveAct::GroupPositions(_) => {
+                None
+            }
+        }
     }
 
     /// Returns what is changed, as the confirmation names it.
@@ -405,6 +424,8 @@ mod tests {
         LivePlan {
             schema: 1,
             cluster_id: Some("X".to_owned()),
+            topic_id: None,
+            made_anew: false,
             act: LiveAct::TopicConfigs {
                 topic: "orders".to_owned(),
                 changes: vec![KeyChange {
@@ -452,6 +473,19 @@ mod tests {
         let mut unknown = configs("retention.ms", Some("3600000"), None, 0);
         unknown.loss.bytes = None;
         assert_eq!(unknown.class(), Class::B);
+    }
+
+    #[test]
+    fn old_values_of_another_topic_are_put_back_as_if_data_went() {
+        let mut plan = configs("retention.ms", Some("86400000"), None, 0);
+        assert_eq!(plan.class(), Class::A);
+        let hash = plan.hash();
+        plan.made_anew = true;
+        assert_eq!(plan.class(), Class::C);
+        assert_ne!(plan.hash(), hash);
+        plan.made_anew = false;
+        plan.topic_id = Some("AAAAAAAAAAAAAAAAAAAAAQ".to_owned());
+        assert_ne!(plan.hash(), hash, "another topic, another plan");
     }
 
     #[test]

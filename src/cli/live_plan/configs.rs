@@ -59,6 +59,8 @@ async fn plan(
     let mirrors = mirrors_below(client, topic, cuts.as_ref()).await?;
     Ok(LivePlan {
         schema: 1,
+        topic_id: None,
+        made_anew: false,
         cluster_id: metadata.cluster_id,
         act: LiveAct::TopicConfigs {
             topic: topic.to_owned(),

@@ -1,6 +1,6 @@
 //! The one way to a plan.
 
-use super::{configs, cordon, moves, quotas, records};
+use super::{configs, cordon, kept_of, moves, quotas, records};
 use crate::cli::live_apply::config_changes_of;
 use crate::cli::{CliError, Context};
 use crate::client::{Alter, Client, ClientError};
@@ -16,7 +16,7 @@ pub async fn make_live_plan(
     client: &Client,
     wish: &LiveWish,
 ) -> Result<LivePlan, CliError> {
-    let plan = match wish {
+    let mut plan = match wish {
         LiveWish::Configs { topic, set, reset } => configs::set(client, topic, set, reset).await?,
         LiveWish::Restore { topic } => configs::restore(context, client, topic).await?,
         LiveWish::DeleteRecords { partition, to } => records::plan(client, partition, *to).await?,
@@ -30,6 +30,14 @@ pub async fn make_live_plan(
         }
         LiveWish::Cordon { broker, dir, on } => cordon::plan(client, *broker, dir, *on).await?,
     };
+    if let Some(topic) = plan.topic().map(str::to_owned) {
+        let id = topic_id(client, &topic).await?;
+        // The old values are those of a topic that is gone where another id stands beside them.
+        let kept = kept_of(context, &topic).into_iter();
+        let mut kept = kept.filter(|kept| Some(&kept.hash) == plan.restores.as_ref());
+        plan.made_anew = kept.any(|kept| is_another(&kept.plan, id.as_ref()));
+        plan.topic_id = id;
+    }
     if let Some((resource, changes)) = config_changes_of(&plan.act) {
         let checked = client
             .alter_configs(&resource, &changes, Alter::Validate)
@@ -43,6 +51,23 @@ pub async fn make_live_plan(
     Ok(plan)
 }
 
+/// Returns a topic's id; `None` where brokers do not tell it.
+pub(in crate::cli) async fn topic_id(
+    client: &Client,
+    topic: &str,
+) -> Result<Option<String>, ClientError> {
+    let metadata = client.metadata(Some(&[topic.to_owned()])).await?;
+    Ok(metadata.topic_ids.get(topic).map(ToString::to_string))
+}
+
+/// Says whether the topic of this id is not the one that a plan was made for, though it has its name.
+pub(in crate::cli) fn is_another(plan: &LivePlan, id: Option<&String>) -> bool {
+    plan.topic_id
+        .as_ref()
+        .zip(id)
+        .is_some_and(|(then, now)| then != now)
+}
+
 /// Returns a plan by which nothing goes.
 pub(super) fn harmless(
     cluster_id: Option<String>,
@@ -51,6 +76,8 @@ pub(super) fn harmless(
 ) -> LivePlan {
     LivePlan {
         schema: 1,
+        topic_id: None,
+        made_anew: false,
         cluster_id,
         act,
         restores,

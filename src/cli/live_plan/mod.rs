@@ -10,3 +10,4 @@ mod records;
 pub(super) use configs::kept_of;
 pub(super) use cordon::cordoned;
 pub use make::make_live_plan;
+pub(super) use make::{is_another, topic_id};

@@ -64,6 +64,8 @@ pub(super) async fn plan(
     let cuts = Cuts::from([(partition.clone(), (log_start, before))]);
     Ok(LivePlan {
         schema: 1,
+        topic_id: None,
+        made_anew: false,
         cluster_id: metadata.cluster_id.clone(),
         act: LiveAct::DeleteRecords {
             partition: partition.clone(),

@@ -268,6 +268,10 @@ pub(crate) struct LivePlanLine<'a> {
     pub(crate) cluster_id: Option<&'a str>,
     #[serde(flatten)]
     pub(crate) act: &'a LiveAct,
+    /// The id of the topic that it is about; `null` where brokers do not tell it, or it is about none.
+    pub(crate) topic_id: Option<&'a str>,
+    /// Whether the topic of the plan that this one takes back was deleted and made anew since.
+    pub(crate) made_anew: bool,
     /// The hash of the plan that this one takes back.
     pub(crate) restores: Option<&'a str>,
     pub(crate) text: String,
@@ -292,6 +296,8 @@ impl<'a> LivePlanLine<'a> {
             class: plan.class(),
             cluster_id: plan.cluster_id.as_deref(),
             act: &plan.act,
+            topic_id: plan.topic_id.as_deref(),
+            made_anew: plan.made_anew,
             restores: plan.restores.as_deref(),
             text: plan.sentence(),
             lost_bytes: plan.loss.bytes,

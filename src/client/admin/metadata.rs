@@ -12,7 +12,7 @@ use kafka_protocol::protocol::StrBytes;
 use crate::client::address::Address;
 use crate::client::cluster::{BrokerNode, Client, Whom, refused};
 use crate::client::error::{ClientError, KafkaError};
-use crate::terms::{LeaderEpoch, TopicPartition};
+use crate::terms::{LeaderEpoch, TopicPartition, Uuid};
 
 /// Partitions that one answer describes at most; brokers cut it to their own limit.
 const PAGE: i32 = 2000;
@@ -28,6 +28,8 @@ pub struct ClusterMetadata {
     pub controller: Option<i32>,
     /// Partitions.
     pub partitions: BTreeMap<TopicPartition, PartitionMetadata>,
+    /// The topics' ids; none before 2.8. A topic that is deleted and made again has another.
+    pub topic_ids: BTreeMap<String, Uuid>,
     /// Topics that the broker did not describe, with its error.
     pub refused: Vec<(String, KafkaError)>,
 }
@@ -161,6 +163,10 @@ fn convert(response: MetadataResponse) -> ClusterMetadata {
     };
     for topic in response.topics {
         let name = topic.name.map(|name| name.to_string()).unwrap_or_default();
+        let id = Uuid(topic.topic_id.into_bytes());
+        if id != Uuid::ZERO {
+            metadata.topic_ids.insert(name.clone(), id);
+        }
         if let Some(error) = KafkaError::of(topic.error_code) {
             metadata.refused.push((name.clone(), error));
         }

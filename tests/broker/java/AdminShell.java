@@ -93,6 +93,14 @@ public final class AdminShell {
                 admin.createTopics(List.of(new NewTopic(words[1], assigned).configs(configs))).all().get();
                 return "";
             }
+            // delete TOPIC: until no broker knows it
+            case "delete" -> {
+                admin.deleteTopics(List.of(words[1])).all().get();
+                while (admin.listTopics().names().get().contains(words[1])) {
+                    Thread.sleep(20);
+                }
+                return "";
+            }
             // create-many PREFIX TOPICS PARTITIONS REPLICAS: in one request; TOPICS topics of PARTITIONS partitions each.
             case "create-many" -> {
                 List<NewTopic> topics = new ArrayList<>();

@@ -20,6 +20,7 @@ pub(super) fn acts_are_what_kafka_says(trio: &mut Trio) {
     a_log_dir_is_cordoned(trio);
     writers_are_capped(trio);
     a_replica_moves(trio);
+    a_topic_that_was_made_anew_is_another(trio);
     let audit = trio.krescue(&["audit", "--json"]).exits(0);
     let acts = audit
         .lines
@@ -27,7 +28,7 @@ pub(super) fn acts_are_what_kafka_says(trio: &mut Trio) {
         .filter(|line| line["act"] == "live")
         .count();
     let cordons = if trio.kafka.is_4() { 2 } else { 0 };
-    assert_eq!(acts, 9 + cordons, "{}", audit.out);
+    assert_eq!(acts, 11 + cordons, "{}", audit.out);
 }
 
 fn retention_is_shortened_and_put_back(trio: &mut Trio) {
@@ -340,4 +341,55 @@ fn a_replica_moves(trio: &mut Trio) {
     trio.krescue(&words).exits(0);
     let dirs = trio.admin.run("dirs 3 clicks");
     assert_eq!(dirs, format!("{{0={to}}}"));
+}
+
+/// A plan for a topic is none for the one that has its name later; old values of the former are put back as class C alone.
+fn a_topic_that_was_made_anew_is_another(trio: &mut Trio) {
+    trio.admin.run("create anew 1,2,3 retention.ms=86400000");
+    trio.admin.run("produce anew 0 3000 1000");
+    let shorten = ["retention", "anew", "--set", "retention.ms=12h"];
+    trio.krescue(&[&shorten[..], &["--apply", "--yes-to-all"]].concat())
+        .exits(0);
+    let plans = [
+        &["retention", "anew", "--set", "retention.bytes=2MiB"][..],
+        &["delete-records", "anew-0", "--to-offset", "100"],
+    ];
+    let hashes = plans.map(|words| {
+        let told = trio.krescue(&[words, &["--json"]].concat()).exits(3);
+        told.lines[0]["plan"].as_str().unwrap().to_owned()
+    });
+    trio.admin.run("delete anew");
+    for hash in &hashes {
+        let gone = trio.krescue(&["retention", "anew", "--apply", "--yes", hash]);
+        assert_ne!(gone.exit, 0, "{}", gone.out);
+    }
+    trio.admin.run("create anew 1,2,3");
+    trio.admin.run("produce anew 0 3000 1000");
+    becomes(trio, "offset anew 0 latest", "3000");
+    for hash in &hashes {
+        let refused = trio.krescue(&["retention", "anew", "--apply", "--yes", hash]);
+        let refused = refused.exits(4);
+        assert!(refused.err.contains("made anew"), "{}", refused.err);
+    }
+    assert_eq!(trio.admin.run("offset anew 0 earliest"), "0");
+    let restore = ["retention", "anew", "--restore", "--json"];
+    let planned = trio.krescue(&restore).exits(3);
+    let plan = &planned.lines[0];
+    assert_eq!(
+        (&plan["class"], &plan["made_anew"]),
+        (&"C".into(), &true.into()),
+        "{plan}"
+    );
+    let told = trio.krescue(&restore[..3]).exits(3).out;
+    assert!(
+        told.contains("class C") && told.contains("made anew since"),
+        "{told}"
+    );
+    trio.krescue(&[&restore[..3], &["--apply", "--yes-to-all"]].concat())
+        .exits(0);
+    becomes(
+        trio,
+        "config topic anew retention.ms",
+        "DYNAMIC_TOPIC_CONFIG 86400000",
+    );
 }

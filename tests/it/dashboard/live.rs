@@ -21,6 +21,8 @@ fn shortened() -> LivePlan {
     LivePlan {
         schema: 1,
         cluster_id: Some("MkU3OEVBNTcwNTJENDM2Qg".to_owned()),
+        topic_id: None,
+        made_anew: false,
         act: LiveAct::TopicConfigs {
             topic: "orders".to_owned(),
             changes: vec![KeyChange {

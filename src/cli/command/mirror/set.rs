@@ -57,6 +57,8 @@ pub(super) fn set(
     });
     let plan = LivePlan {
         schema: 1,
+        topic_id: None,
+        made_anew: false,
         cluster_id,
         act,
         restores,
