@@ -1,6 +1,10 @@
 //! Who is behind, told by krescue, by the bytes on the follower's disk, and by Kafka's own clients.
 
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 
 use nix::sys::signal::Signal;
@@ -96,6 +100,7 @@ pub(super) fn followers_are_measured(trio: &mut Trio) {
     assert_eq!(status.code(), Some(0), "{}", watch.output());
     is_followed_back(&watch.output());
     one_is_frozen(trio);
+    one_answers_garbage(trio);
     eprintln!(
         "{}: a held back follower said it ends at {told}; its files, by Kafka's own tool, ended at {before} before and at {after} after; \
          one that catches up said {while_it}, its files {before_it} and {after_it}; end times once half was done: {estimates}",
@@ -129,6 +134,13 @@ fn estimates(wait: &mut Process, log: &std::path::Path) -> String {
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
     let end = Instant::now();
+    for (at, lag, left) in &told {
+        eprintln!(
+            "SERIES {} {lag} {left:?}",
+            at.duration_since(begin).as_millis()
+        );
+    }
+    eprintln!("SERIES end {}", end.duration_since(begin).as_millis());
     let half = told.iter().map(|(_, lag, _)| *lag).max().unwrap_or(0) / 2;
     let late = told.iter().filter(|(_, lag, _)| *lag <= half);
     let late = late.filter_map(|(at, _, left)| {
@@ -143,13 +155,6 @@ fn estimates(wait: &mut Process, log: &std::path::Path) -> String {
             "{left} s were told {was:.1} s before the end: {told:?}"
         );
         Some(format!("{left} s (was {was:.1})"))
-    for (at, lag, left) in &told {
-        eprintln!(
-            "SERIES {} {lag} {left:?}",
-            at.duration_since(begin).as_millis()
-        );
-    }
-    eprintln!("SERIES end {}", end.duration_since(begin).as_millis());
     });
     late.collect::<Vec<_>>().join(", ")
 }
@@ -240,6 +245,60 @@ fn one_is_frozen(trio: &mut Trio) {
     assert!(!line["causes"].as_array().unwrap().is_empty(), "{line}");
     assert_eq!(told.replica(0, 3)["lag_records"], 0);
     trio.signal(2, Signal::SIGCONT);
+    let words = [
+        "replicas",
+        "--wait-in-sync",
+        "2m",
+        "--broker",
+        "2",
+        "--json",
+    ];
+    trio.krescue(&words).exits(0);
+}
+
+/// In a dead broker's place something answers that is no Kafka, named first: frames of 2^31 bytes, cut ones, noise. It is
+/// told so, no memory is taken for it, and the others are measured as before.
+fn one_answers_garbage(trio: &mut Trio) {
+    trio.broker(2).kill();
+    let address = trio.broker(2).bootstrap();
+    let listener = TcpListener::bind(&address).unwrap();
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&asked);
+    let is_over = Arc::new(AtomicBool::new(false));
+    let ends = Arc::clone(&is_over);
+    let garbage = std::thread::spawn(move || {
+        for (number, stream) in listener.incoming().enumerate() {
+            if ends.load(Ordering::Relaxed) {
+                return;
+            }
+            let mut stream = stream.unwrap();
+            counted.fetch_add(1, Ordering::Relaxed);
+            let mut request = [0; 512];
+            let _ = stream.read(&mut request);
+            let answer: &[u8] = match number % 3 {
+                0 => &[0x7f, 0xff, 0xff, 0xff, 1, 2, 3],
+                1 => &[0, 0, 1, 0, 9, 9],
+                _ => b"HTTP/1.1 400 Bad Request\r\n\r\n",
+            };
+            let _ = stream.write_all(answer);
+        }
+    });
+    let list = format!("{address},{}", trio.bootstrap());
+    let words = ["--bootstrap", &list, "replicas", "orders", "--json"];
+    for _ in 0..3 {
+        let told = Told::of(trio.command(&words).output().unwrap()).exits(3);
+        assert!(!told.err.contains("panicked"), "{}", told.err);
+        let line = told.replica(0, 2);
+        assert!(line["log_end_offset"].is_null(), "{line}");
+        assert!(!line["causes"].as_array().unwrap().is_empty(), "{line}");
+        assert_eq!(told.replica(0, 1)["log_end_offset"], 15_000, "{}", told.out);
+        assert_eq!(told.replica(0, 3)["lag_records"], 0, "{}", told.out);
+    }
+    assert!(asked.load(Ordering::Relaxed) >= 3);
+    is_over.store(true, Ordering::Relaxed);
+    drop(TcpStream::connect(&address).unwrap());
+    garbage.join().unwrap();
+    trio.broker(2).start();
     let words = [
         "replicas",
         "--wait-in-sync",
