@@ -376,6 +376,11 @@ fn copies(lines: &mut Vec<PlanLine>, shown: &ShownPlan, sum: &PlanSummary) {
             Tone::Danger,
             format!("none: {bytes} are gone for good (quarantine none)"),
         ),
+        // What a cleanup deletes without a quarantine is no step's to keep.
+        None if sum.lost_bytes > 0 => (
+            Tone::Danger,
+            "none: what is lost is gone for good (quarantine none)".to_owned(),
+        ),
         _ => (
             Tone::Plain,
             "nothing is lost, so nothing to copy".to_owned(),

@@ -92,20 +92,21 @@ JSON lines (--json)
   not_uploaded, cleaner_off, dirty_ratio, compacted, compaction_lag,
   cleaner_gave_up, open_transaction, deleted, cleaned, swap) also over_ms
   over_bytes (negative: under) changes_at held_by, of a leftover renamed_at
-  unlinked_at (by a timer) text; retention, one a log before its segments, has dir
-  dir_name topic partition cleanup_policy retention_ms retention_ms_source
-  retention_bytes retention_bytes_source log_start_offset
+  unlinked_at (by a timer) text; retention, one a log before its segments,
+  has dir dir_name topic partition cleanup_policy retention_ms
+  retention_ms_source retention_bytes retention_bytes_source log_start_offset
   log_start_offset_source log_start_offset_after log_end_offset
   high_watermark high_watermark_source (broker, sole_in_sync, checkpoint)
   settings_source asked_at (with --bootstrap while this host's broker runs:
   its leader, log start and settings are asked for; source is broker then,
   else checkpoint and files) rolls_at active_rolls_at active_rolls_from
   dirty_ratio dirty_bytes clean_bytes dirty_offsets cleaner_map_keys dense
-  passed_over cleaner_gave_up open_transaction leads segments allocated, and delete_ next_day_
-  held_ keep_ compact_ with segments and bytes. Of partitions that are named
-  config, one a setting of the topic: topic key value source (topic, dynamic
-  broker, dynamic default, server.properties, default) source_key behind (what
-  would count without it: value source source_key).
+  passed_over cleaner_gave_up open_transaction leads segments allocated, and
+  delete_ next_day_ held_ keep_ compact_ with segments and bytes. Of
+  partitions that are named config, one a setting of the topic: topic key
+  value source (topic, dynamic broker, dynamic default, server.properties,
+  default) source_key behind (what would count without it: value source
+  source_key).
 
   The partition of a finding or a step is its dir's name (orders-7), null for
   the log dir itself; that of a partition or a segment is its number.

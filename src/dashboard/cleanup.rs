@@ -141,11 +141,17 @@ fn make_plan(
         spec.quarantine = None;
         return Ok(make_cleanup(&RealStorage, &spec)?);
     }
+    // What helps comes first: the line is cut on a narrow screen.
+    let how = match request.ask {
+        CleanupAsk::Shorten(_) => {
+            "a copy on the same volume frees nothing: :shorten no-copies keeps none"
+        }
+        _ => "a copy on the same volume frees nothing: start krescue with --quarantine DIR or none",
+    };
     Err(CliError::refused(format!(
-        "the quarantine {} lies on the volume that is to become free: what is kept there frees nothing",
+        "{how} (the quarantine is {})",
         quarantine.display()
-    ))
-    .hint("On screen: n in the dialog, or :shorten no-copies, keeps no copy; --quarantine DIR names another volume."))
+    )))
 }
 
 /// Leaves only what was marked.

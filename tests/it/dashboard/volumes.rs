@@ -10,19 +10,19 @@ use krescue::app::facts::{BrokerFacts, Presence};
 use krescue::app::state::{FreeOffer, KeptLeftover, VolumesFacts, free_lines};
 use krescue::app::{Effect, Event, Scope};
 use krescue::log::{Finding, FindingCode, Severity, Usage, UsageByKind, UsageKind};
-use krescue::plan::Class;
 use krescue::plan::cleanup::{
-    CleanupWish, FreeableLog, FreeableSegment, GroupCommits, Leftover, LeftoverProof, OtherWay,
-    WayAct, plan_cleanup,
+    CleanupWish, Deletion, DeletionCost, FreeableLog, FreeableSegment, GroupCommits, Leftover,
+    LeftoverProof, OtherWay, WayAct, plan_cleanup,
 };
 use krescue::plan::retention::WhatIf;
 use krescue::plan::volumes::{
     DirProblem, DirUsage, FileUsage, ForeignEntry, HeldBytes, LogUsage, SpaceFacts, UsedSample,
     VolumeFacts, VolumeReport, Written,
 };
+use krescue::plan::{Class, PlanAct, Verdict};
 use krescue::terms::{Offset, Timestamp, TopicPartition};
 
-use super::fixtures::{NOW, broker, dirs, listed};
+use super::fixtures::{NOW, broker, dirs, listed, plan_of_indexes, with_plan};
 use super::screens::keep;
 use super::session::Session;
 
@@ -486,4 +486,33 @@ fn acts_of_the_pane_are_those_that_free_space() {
         matches!(effects.as_slice(), [Effect::Plan(_)]),
         "{effects:?}"
     );
+}
+
+/// A plan that keeps no copy says so where it costs good records.
+#[test]
+fn what_goes_without_a_copy_is_told_to_be_gone_for_good() {
+    let mut plan = plan_of_indexes();
+    plan.act = PlanAct::CleanUp;
+    plan.quarantine = None;
+    let dirs = plan.log_dirs.iter_mut();
+    let log = dirs.flat_map(|dir| &mut dir.partitions).next().unwrap();
+    log.steps.clear();
+    log.verdict = Verdict::Delete(Deletion {
+        cost: DeletionCost::Records,
+        freed: 2 * MIB,
+        lost_bytes: MIB,
+        lost_offsets: Some(900),
+        deleted_segments: 1,
+        log_start_before: Some(Offset(0)),
+        removes_dir: false,
+        groups: None,
+    });
+    let mut session = with_plan(plan);
+    session.type_keys(":plan\n");
+    let screen = session.screen(200, 50);
+    assert!(
+        screen.contains("none: what is lost is gone for good"),
+        "{screen}"
+    );
+    assert!(!screen.contains("nothing is lost"), "{screen}");
 }
