@@ -1,19 +1,25 @@
-//! What lies in log dirs, by names and sizes: one `stat` a file, no byte is read.
+//! What lies in log dirs, by names and sizes: one `stat` a file; no byte is read, but for the end of a segment that spans too
+//! many offsets for its bytes, where no broker runs.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use crate::disk::{DiskError, EntryKind, Listed, Storage, Volume, tree_usage};
+use crate::disk::{
+    DiskError, EntryKind, Listed, LockState, Storage, Volume, look_at_lock, tree_usage,
+};
 use crate::engine::job::volumes::Volumes;
+use crate::engine::read::dir_facts::read_whole;
+use crate::engine::segments::offset_gaps;
 use crate::format::file_name::{
     CLEAN_SHUTDOWN_MARKER, CLEANER_CHECKPOINT, DirName, FileKind, HIGH_WATERMARK_CHECKPOINT, LOCK,
     LOG_START_CHECKPOINT, META_PROPERTIES, PartitionFile, RECOVERY_POINT_CHECKPOINT,
 };
+use crate::format::offset_checkpoint::OffsetCheckpoint;
 use crate::log::{Usage, UsageKind};
 use crate::plan::volumes::{DirUsage, FileUsage, ForeignEntry, LogUsage, SegmentTimes, Written};
-use crate::terms::Timestamp;
+use crate::terms::{Timestamp, TopicPartition};
 
 /// Files that a broker keeps beside its partition dirs; each may have a `.tmp` beside it.
 const OWN_FILES: [&str; 8] = [
@@ -86,6 +92,13 @@ pub fn survey(
             }),
         }
     }
+    let is_free = |dir: &PathBuf| matches!(look_at_lock(dir), Ok(LockState::Free));
+    // Nothing is read beside a running broker.
+    let may_read = dirs.iter().all(is_free);
+    let cleaned: Vec<Option<BTreeSet<TopicPartition>>> = dirs
+        .iter()
+        .map(|dir| may_read.then(|| compacted(storage, dir)).flatten())
+        .collect();
     let on: Vec<Option<Volume>> = dirs.iter().map(|dir| Volume::of(dir).ok()).collect();
     let volumes = Volumes::of(on.iter().map(Option::as_ref));
     let of_logs: Vec<usize> = logs.iter().map(|(dir, _)| *dir).collect();
@@ -99,7 +112,8 @@ pub fn survey(
         let (Some(path), Some(device)) = (dirs.get(*dir), devices.get(*dir)) else {
             return Ok(());
         };
-        let usage = look_at_log(storage, path, (entry, *device), now);
+        let cleaned = cleaned.get(*dir).and_then(Option::as_ref);
+        let usage = look_at_log(storage, path, (entry, *device), cleaned, now);
         tell(SurveyEvent::Log {
             dir: *dir,
             usage: Box::new(usage),
@@ -108,6 +122,18 @@ pub fn survey(
     });
     // A survey that was stopped told what it had.
     let _ = stopped;
+}
+
+/// Returns the partitions that the cleaner has compacted; `None` where its checkpoint cannot be read.
+fn compacted(storage: &dyn Storage, dir: &Path) -> Option<BTreeSet<TopicPartition>> {
+    const MOST: u64 = 100_000_000;
+    let bytes = match read_whole(storage, &dir.join(CLEANER_CHECKPOINT), MOST) {
+        Ok(bytes) => bytes,
+        Err(error) if error.is_not_found() => return Some(BTreeSet::new()),
+        Err(_) => return None,
+    };
+    let entries = OffsetCheckpoint::parse(&bytes).ok()?.entries.into_iter();
+    Some(entries.map(|(partition, _)| partition).collect())
 }
 
 /// Looks at everything in `dirs` and returns it, a log dir each, or why it cannot be listed.
@@ -196,6 +222,7 @@ fn look_at_log(
     storage: &dyn Storage,
     log_dir: &Path,
     (entry, device): (&Listed, u64),
+    cleaned: Option<&BTreeSet<TopicPartition>>,
     now: Timestamp,
 ) -> LogUsage {
     let kind = UsageKind::of_dir(&DirName::parse(&entry.name));
@@ -212,6 +239,7 @@ fn look_at_log(
         written: Written::default(),
         elsewhere: entry.stat.device != device,
         error: None,
+        gaps: Vec::new(),
     };
     log.usage.add(
         kind,
@@ -221,7 +249,17 @@ fn look_at_log(
         },
     );
     match storage.list(&path) {
-        Ok(files) => add_files(&mut log, &path, files, now),
+        Ok(files) => {
+            let partition = DirName::parse(&entry.name);
+            let was_compacted = |cleaned: &BTreeSet<TopicPartition>| {
+                let partition = partition.partition();
+                partition.is_none_or(|partition| cleaned.contains(partition))
+            };
+            if kind == UsageKind::Topics && cleaned.is_some_and(|cleaned| !was_compacted(cleaned)) {
+                log.gaps = offset_gaps(storage, &path, &files);
+            }
+            add_files(&mut log, &path, files, now);
+        }
         // A live broker removes dirs while they are listed.
         Err(error) if error.is_not_found() => {}
         Err(error) => log.error = Some(DiskError::sentence(&error)),

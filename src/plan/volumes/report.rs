@@ -277,6 +277,14 @@ impl VolumeReport {
                         .file(log.name.clone()),
                 );
             }
+            for gap in &log.gaps {
+                findings.push(
+                    Finding::new(FindingCode::SegmentMissing, Severity::Loss, gap.words())
+                        .file(log.name.clone())
+                        .offset(gap.from)
+                        .next("The other replicas may have them: compare their offsets before this broker leads."),
+                );
+            }
             if log.kind != UsageKind::FutureDirs && log.holes >= WORTH_TELLING {
                 findings.push(
                     volume(

@@ -290,3 +290,20 @@ fn a_dir_that_is_not_there_is_told_beside_those_that_are() {
     assert_eq!(line["state"], "missing");
     assert!(line["kafka"].is_null() || line["kafka"] == 0, "{line}");
 }
+
+#[test]
+fn a_segment_that_is_missing_from_a_log_is_told_where_no_broker_runs() {
+    let tree = Tree::t4();
+    let look = || run(&tree.path("."), &["--log-dirs", "d1", "volumes", "--json"]);
+    assert!(!look().codes().contains(&"segment_missing".to_owned()));
+    for kind in ["log", "index", "timeindex"] {
+        std::fs::remove_file(tree.t0(1000, kind)).unwrap();
+    }
+    let finding = look().exits(3).finding("segment_missing");
+    assert_eq!(
+        (&finding["file"], &finding["offset"]),
+        (&"t-0".into(), &1000.into())
+    );
+    let _lock = crate::support::lock::hold_lock(&tree.path("d1"));
+    assert!(!look().codes().contains(&"segment_missing".to_owned()));
+}
