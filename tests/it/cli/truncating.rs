@@ -6,6 +6,7 @@ use krescue::demo::{DemoTree, write_crashed};
 
 use crate::support::apply::contents;
 use crate::support::fixture::Tree;
+use crate::support::jobs::as_if_killed;
 use crate::support::program::{Ran, run};
 
 struct Node {
@@ -242,7 +243,7 @@ fn a_killed_truncation_is_told_of_with_the_command_that_goes_on() {
         spec.contains(&hash)
     };
     let job = jobs.find(is_of_it).unwrap();
-    std::fs::remove_file(job.join("outcome")).unwrap();
+    as_if_killed(&job);
     for words in ["jobs", "status"] {
         let said = node.run(&[words]).out;
         let how = format!("truncate invoices-0 --to-offset 100 --apply --yes {hash}");

@@ -4,6 +4,7 @@ use std::fs;
 
 use crate::support::apply::contents;
 use crate::support::fixture::{SEGMENT, Tree};
+use crate::support::jobs::as_if_killed;
 use crate::support::program::{Ran, run};
 
 const RECOVER: [&str; 7] = [
@@ -138,7 +139,7 @@ fn a_killed_job_is_told_of_with_what_goes_on_and_what_takes_it_back() {
     let jobs = tree.path("state/krescue/jobs");
     let job = fs::read_dir(jobs).unwrap().next().unwrap().unwrap().path();
     // As after SIGKILL: the process is gone and said nothing.
-    fs::remove_file(job.join("outcome")).unwrap();
+    as_if_killed(&job);
     let home = tree.path(".");
     let short = &plan[..8];
     for arguments in [&["jobs"][..], &["--log-dirs", "d1", "status"]] {
@@ -166,7 +167,7 @@ fn a_killed_undo_goes_on_by_its_own_plan() {
             .unwrap()
             .contains(&hash)
     });
-    fs::remove_file(jobs.pop().unwrap().join("outcome")).unwrap();
+    as_if_killed(&jobs.pop().unwrap());
     let said = run(&tree.path("."), &["jobs"]).out;
     let how = format!("go on: krescue undo {} --apply --yes {hash}", &plan[..8]);
     assert!(said.contains(&how), "{said}");

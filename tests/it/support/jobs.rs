@@ -57,6 +57,23 @@ impl BegunJob {
     }
 }
 
+/// Makes of a job that has ended, by its folder, one that was killed in the middle: neither it nor its journal says how.
+pub(crate) fn as_if_killed(job: &Path) {
+    fs::remove_file(job.join("outcome")).unwrap();
+    let spec = fs::read_to_string(job.join("spec.json")).unwrap();
+    let spec: serde_json::Value = serde_json::from_str(&spec).unwrap();
+    let state_dir = job.ancestors().nth(2).unwrap();
+    let name = format!("{}.jsonl", spec["plan"].as_str().unwrap());
+    let journal = state_dir.join("journals").join(name);
+    let text = fs::read_to_string(&journal).unwrap();
+    let lines = text.split_inclusive('\n');
+    let kept: String = lines
+        .filter(|line| !line.contains("\"line\":\"end\""))
+        .collect();
+    assert_ne!(kept, text);
+    fs::write(journal, kept).unwrap();
+}
+
 /// Waits until the first job of a state dir has begun, and halts it where it is.
 pub(crate) fn halt_job(state_dir: &Path) -> BegunJob {
     let end = Instant::now() + PATIENCE;
