@@ -13,6 +13,7 @@ use crate::support::apply::{apply, stored};
 use crate::support::golden_archive::{Files, unpack};
 use crate::support::memory_dir::MemoryDir;
 use crate::support::storage::StoppingStorage;
+use crate::support::volumes::fast_tempdir;
 
 /// Writes a case's log dir.
 pub(crate) fn write(dir: &MemoryDir, files: &Files, name: &str, log_dir: &Path) {
@@ -78,8 +79,7 @@ fn the_files_end_as_the_plan_says() {
             let case = case(&files, &name, version);
             let plan = case.dir.plan(&case.inputs);
             let want = applied(&case.dir, &plan);
-            let work =
-                tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| tempfile::tempdir().unwrap());
+            let work = fast_tempdir();
             let (state, log_dir) = (work.path().join("state"), work.path().join("d1"));
             write(&case.dir, &files, &name, &log_dir);
             let on_disk = stored(&state, spec(&log_dir, &case.inputs));

@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt as _;
 
 use crate::support::apply::copy_tree;
 use crate::support::fixture::Tree;
-use crate::support::namespace::{inside, mount, mount_tmpfs};
+use crate::support::namespace::{inside, is_root, mount, mount_tmpfs, remount_tmpfs};
 use crate::support::program::{Ran, program, ran, run};
 
 fn preflight(tree: &Tree, log_dirs: &str, version: &str) -> Ran {
@@ -94,7 +94,7 @@ fn a_full_and_a_read_only_volume_are_told() {
     drop(filler);
     let ran = preflight(&tree, "mount/d1", "4.4.0").exits(3);
     assert_eq!(ran.finding("no_space")["at_boot"], "exits");
-    mount(&["-o", "remount,ro"], &tree.path("mount"));
+    remount_tmpfs(&tree.path("mount"), "ro");
     let ran = preflight(&tree, "mount/d1", "4.4.0").exits(3);
     assert_eq!(ran.finding("read_only_volume")["severity"], "fatal");
 }
@@ -145,10 +145,10 @@ const UID: u32 = 1001;
 /// What the page for containers tells to do: the claim's volume in a pod of its own, as the broker's user.
 #[test]
 fn a_debug_pod_with_the_brokers_uid_mends_and_recovers_the_volume() {
-    let is_root = nix::unistd::geteuid().is_root();
     if !inside() {
         return;
     }
+    let is_root = is_root();
     let tree = Tree::t4_unflushed();
     mount_tmpfs(&tree.path("claim"), "mode=0777");
     copy_tree(&tree.path("d1"), &tree.path("claim/data"));

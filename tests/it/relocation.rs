@@ -15,6 +15,7 @@ use crate::support::apply::{alone, apply, contents, copy_tree};
 use crate::support::faults::{Call, Fault, FaultyStorage};
 use crate::support::fixture::Tree;
 use crate::support::storage::StoppingStorage;
+use crate::support::volumes::on_another_volume;
 
 /// The clock of all plans here.
 pub(crate) const NOW: Timestamp = Timestamp(1_700_000_100_000);
@@ -26,9 +27,10 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// `t-0` and `v-0` in `d1`, `u-0` in `d2`, each with lines in the checkpoints; both killed unless `clean`.
-    pub(crate) fn new(apart: bool, clean: [bool; 2]) -> Self {
-        let home = tempfile::tempdir_in("/dev/shm").unwrap();
+    /// `t-0` and `v-0` in `d1`, `u-0` in `d2`, each with lines in the checkpoints; both killed unless `clean`. `None`
+    /// where there is no other file system.
+    pub(crate) fn new(apart: bool, clean: [bool; 2]) -> Option<Self> {
+        let home = on_another_volume()?;
         let other = tempfile::tempdir().unwrap();
         let device = |path: &Path| std::fs::metadata(path).unwrap().dev();
         assert_ne!(device(home.path()), device(other.path()));
@@ -60,12 +62,12 @@ impl Host {
         } else {
             copy_tree(&tree.path("d2"), &home.path().join("d2"));
         }
-        Self { home, other }
+        Some(Self { home, other })
     }
 
     /// Returns another host with the same files and times.
     fn copy(&self) -> Self {
-        let home = tempfile::tempdir_in("/dev/shm").unwrap();
+        let home = tempfile::tempdir_in(self.root().parent().unwrap()).unwrap();
         let other = tempfile::tempdir().unwrap();
         copy_tree(&self.path("d1"), &home.path().join("d1"));
         if self.path("d2").is_symlink() {
@@ -158,7 +160,9 @@ fn check_end(host: &Host, before: &[BTreeMap<PathBuf, Vec<u8>>; 2], what: &str) 
 #[test]
 fn a_kill_behind_each_change_leaves_the_log_whole_and_a_rerun_ends_the_move() {
     for apart in [true, false] {
-        let first = Host::new(apart, [true, true]);
+        let Some(first) = Host::new(apart, [true, true]) else {
+            return;
+        };
         let before = first.all();
         let old = first.log("d1").unwrap();
         let whole = first.copy();
@@ -208,7 +212,9 @@ fn a_kill_behind_each_change_leaves_the_log_whole_and_a_rerun_ends_the_move() {
 
 #[test]
 fn a_copy_is_as_sparse_as_its_source_and_has_its_mode_and_time() {
-    let host = Host::new(true, [true, true]);
+    let Some(host) = Host::new(true, [true, true]) else {
+        return;
+    };
     let source = host.path("d1/t-0");
     std::fs::set_permissions(&source, std::fs::Permissions::from_mode(0o750)).unwrap();
     // A time index as a killed broker leaves it.
@@ -242,7 +248,9 @@ fn a_copy_is_as_sparse_as_its_source_and_has_its_mode_and_time() {
 
 #[test]
 fn a_disk_that_returns_other_bytes_than_were_written_costs_the_copy_and_not_the_source() {
-    let host = Host::new(true, [true, true]);
+    let Some(host) = Host::new(true, [true, true]) else {
+        return;
+    };
     let before = host.all();
     let plan = host.plan();
     let storage = FaultyStorage::new(|call: &Call| {
@@ -274,7 +282,9 @@ fn an_unclean_log_in_a_clean_dir_takes_its_marker() {
         ([true, true], false),
         ([true, false], false),
     ] {
-        let host = Host::new(true, clean);
+        let Some(host) = Host::new(true, clean) else {
+            return;
+        };
         let plan = host.plan();
         assert_eq!(plan.plan.class(), Some(Class::C));
         assert_eq!(host.apply(&plan), JobOutcome::Done);
@@ -318,7 +328,9 @@ fn what_stands_in_the_way_is_refused_by_name() {
         ),
     ];
     for (spoil, want) in cases {
-        let host = Host::new(true, [true, true]);
+        let Some(host) = Host::new(true, [true, true]) else {
+            return;
+        };
         spoil(&host);
         let plan = host.plan();
         let refused = plan.plan.partitions().find_map(|log| match &log.verdict {

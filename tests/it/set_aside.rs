@@ -20,6 +20,7 @@ use crate::support::memory_dir::MemoryDir;
 use crate::support::memory_t4::{bytes_of, codes, inputs, log_name, run, t4};
 use crate::support::power_cut::{Files, RecordingStorage};
 use crate::support::storage::StoppingStorage;
+use crate::support::volumes::fast_tempdir;
 
 fn evidence(isr: &[i32]) -> ReplicaEvidence {
     ReplicaEvidence {
@@ -248,7 +249,7 @@ impl Damaged {
     }
 
     fn copy(&self) -> tempfile::TempDir {
-        let work = tempfile::tempdir_in("/dev/shm").unwrap();
+        let work = fast_tempdir();
         copy_tree(&self.0.path("d1"), &work.path().join("d1"));
         work
     }

@@ -11,7 +11,7 @@ use krescue::terms::{KafkaVersion, Timestamp};
 use crate::support::apply::{apply, contents, copy_tree, stored};
 use crate::support::faults::{Fault, FaultyStorage};
 use crate::support::fixture::{SEGMENT, Tree, indexes};
-use crate::support::namespace::{inside, mount, mount_tmpfs};
+use crate::support::namespace::{inside, mount, mount_tmpfs, remount_tmpfs};
 
 fn spec(dir: &Path) -> PlanSpec {
     let mut spec = PlanSpec::new(
@@ -87,7 +87,7 @@ fn a_volume_with_two_free_pages_is_refused_and_used_once_there_is_room() {
 }
 
 fn mount_again(dir: &Path, option: &str) {
-    mount(&["-o", &format!("remount,{option}")], dir);
+    remount_tmpfs(dir, option);
 }
 
 #[test]

@@ -30,7 +30,11 @@ pub(in crate::engine) fn check_log_permissions(
     steps: &[Step],
 ) -> Result<(), String> {
     let dir = log_dir.join(dir_name);
-    may_change_names(&dir)?;
+    // Owner and mode are their owner's to change, of a dir that may not be written to as well.
+    let changes_names = |step: &Step| !matches!(step.action, StepAction::SetOwner { .. });
+    if steps.iter().any(changes_names) {
+        may_change_names(&dir)?;
+    }
     let mut creates = false;
     // A file that an earlier step renames lies under its old name now.
     let mut old_names: BTreeMap<&str, PathBuf> = BTreeMap::new();

@@ -1,6 +1,8 @@
 //! Owner and mode of each dir and file, as the broker's user meets them.
 
-use super::facts::{Access, BootFacts, BootUser, EntryFacts, LogDirFacts, PartitionFacts};
+use super::facts::{
+    Access, BootFacts, BootUser, DirState, EntryFacts, LogDirFacts, PartitionFacts,
+};
 use super::problem::{AtBoot, Fix, Problem, offline, words};
 use crate::format::file_name::{FileKind, META_PROPERTIES, PartitionFile};
 use crate::log::FindingCode;
@@ -134,7 +136,9 @@ pub(super) fn owner(facts: &BootFacts) -> Vec<Problem> {
         return Vec::new();
     };
     let mut problems = Vec::new();
-    for dir in &facts.dirs {
+    // What is not there, or no dir, belongs to nobody, and another rule speaks of it.
+    let is_dir = |dir: &&LogDirFacts| !matches!(dir.state, DirState::Missing | DirState::NotADir);
+    for dir in facts.dirs.iter().filter(is_dir) {
         let beside = refused_beside(user, dir);
         if let Some(first) = beside.first() {
             let at_boot = offline(facts, &dir.path);

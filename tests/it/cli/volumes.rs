@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::support::fixture::Tree;
-use crate::support::namespace::{inside, mount, mount_tmpfs};
+use crate::support::namespace::{inside, mount_tmpfs, remount_tmpfs};
 use crate::support::program::{Ran, run};
 
 const ID: &str = "3f0c1e9ad2b64c1c8a7be6f1a2b3c4d5";
@@ -169,7 +169,7 @@ fn a_volume_that_can_only_be_read_says_so() {
     let tree = Tree::t4();
     mount_tmpfs(&tree.path("mount"), "size=4m");
     crate::support::apply::copy_tree(&tree.path("d1"), &tree.path("mount/d1"));
-    mount(&["-o", "remount,ro"], &tree.path("mount"));
+    remount_tmpfs(&tree.path("mount"), "ro");
     let dir = tree.path("mount/d1");
     let ran = run(
         &tree.path("."),

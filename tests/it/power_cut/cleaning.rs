@@ -11,12 +11,13 @@ use krescue::plan::cleanup::{
 };
 use krescue::terms::{KafkaVersion, Offset, Timestamp, TopicPartition};
 
-use super::{boot_in, fast_tempdir};
+use super::boot_in;
 use crate::support::apply::{alone, apply, contents, copy_tree};
 use crate::support::fixture::{SEGMENT, Tree};
 use crate::support::memory_t4::inputs;
 use crate::support::power_cut::{Files, RecordingStorage};
 use crate::support::storage::StoppingStorage;
+use crate::support::volumes::fast_tempdir;
 
 const NOW: Timestamp = Timestamp(1_700_000_100_000);
 const DELETED: &str = "v-9.3f0c1e9ad2b64c1c8a7be6f1a2b3c4d5-delete";

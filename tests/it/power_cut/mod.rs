@@ -23,6 +23,7 @@ use crate::support::golden_archive::unpack;
 use crate::support::memory_dir::MemoryDir;
 use crate::support::power_cut::{Files, RecordingStorage};
 use crate::support::random::Random;
+use crate::support::volumes::fast_tempdir;
 
 const MARKER: &str = "d1/.kafka_cleanshutdown";
 const POINTS: &str = "d1/recovery-point-offset-checkpoint";
@@ -182,11 +183,6 @@ fn differences(found: &BTreeMap<String, Option<Vec<u8>>>, right: &[Booted]) -> S
         .map(|name| format!("{name}: {:?}, not {:?}", len(found, name), len(want, name)))
         .collect::<Vec<_>>()
         .join("; ")
-}
-
-/// Returns a folder in memory where there is one: nothing here depends on a disk.
-fn fast_tempdir() -> tempfile::TempDir {
-    tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| tempfile::tempdir().unwrap())
 }
 
 /// An apply during which the power is cut.

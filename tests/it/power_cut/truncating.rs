@@ -6,13 +6,14 @@ use krescue::plan::{EvidenceSource, HandOver, ReplicaEvidence, TruncationTarget}
 use krescue::terms::{Offset, TopicPartition};
 use std::sync::Arc;
 
-use super::{Booted, MARKER, boot, fast_tempdir};
+use super::{Booted, MARKER, boot};
 use crate::golden::{PACKED, VERSIONS, applied, case, names};
 use crate::golden_on_disk::{spec, topic_of, write};
 use crate::support::apply::{apply, stored};
 use crate::support::golden_archive::unpack;
 use crate::support::power_cut::RecordingStorage;
 use crate::support::random::Random;
+use crate::support::volumes::fast_tempdir;
 
 /// Truncations to offsets by chance: the log is cut at most to the target, and never has a hole.
 #[test]

@@ -15,4 +15,5 @@ pub(crate) mod power_cut;
 pub(crate) mod program;
 pub(crate) mod random;
 pub(crate) mod storage;
+pub(crate) mod volumes;
 pub(crate) mod watch;

@@ -16,12 +16,33 @@ pub(crate) fn unshare() -> Command {
     command
 }
 
+/// Says whether mounts of one's own can be had; where this user is not root and the machine has no user namespaces they
+/// cannot, which is told in a line. Fails for root, who needs `unshare` only.
+pub(crate) fn can_mount() -> bool {
+    let tried = unshare().arg("true").output();
+    let can = tried.as_ref().is_ok_and(|tried| tried.status.success());
+    if !can {
+        assert!(
+            !nix::unistd::geteuid().is_root(),
+            "root needs unshare of util-linux for this test: {tried:?}"
+        );
+        let thread = std::thread::current();
+        println!(
+            "{} is not checked: it needs root or user namespaces",
+            thread.name().unwrap_or("a test")
+        );
+    }
+    can
+}
+
 /// Runs the calling test again inside of a namespace and waits for it; inside returns true, so that the test begins.
-///
-/// Fails where the machine has neither root nor user namespaces, for then the test says nothing.
+/// Where nothing can be mounted it says so and returns false at once.
 pub(crate) fn inside() -> bool {
     if std::env::var_os(INSIDE).is_some() {
         return true;
+    }
+    if !can_mount() {
+        return false;
     }
     let thread = std::thread::current();
     let Output {
@@ -31,15 +52,29 @@ pub(crate) fn inside() -> bool {
     } = unshare()
         .arg(std::env::current_exe().unwrap())
         .args(["--exact", thread.name().unwrap(), "--nocapture"])
-        .env(INSIDE, "1")
+        .env(INSIDE, if is_root() { "root" } else { "mapped" })
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&stdout) + String::from_utf8_lossy(&stderr);
     assert!(
         status.success() && said.contains("1 passed"),
-        "run as root, or allow user namespaces: {said}"
+        "in a namespace: {said}"
     );
     false
+}
+
+/// Says whether this user is root of the machine; within a user namespace everybody is called so.
+pub(crate) fn is_root() -> bool {
+    nix::unistd::geteuid().is_root() && std::env::var_os(INSIDE).is_none_or(|who| who != "mapped")
+}
+
+/// Gives a mounted tmpfs another option.
+pub(crate) fn remount_tmpfs(dir: &Path, option: &str) {
+    // Named in full: else `mount` adds the options that it finds, such as owners that a user namespace does not know.
+    mount(
+        &["-t", "tmpfs", "-o", &format!("remount,{option}"), "tmpfs"],
+        dir,
+    );
 }
 
 /// Runs `mount`.
