@@ -15,12 +15,13 @@ fn fuzz_dir() -> &'static Path {
 fn what_once_failed_holds() {
     for (name, check) in CHECKS {
         let dir = fuzz_dir().join("regressions").join(name);
-        let mut inputs: Vec<_> = std::fs::read_dir(dir)
+        let mut inputs: Vec<_> = std::fs::read_dir(&dir)
             .into_iter()
             .flatten()
             .map(|entry| entry.unwrap().path())
             .collect();
         inputs.sort();
+        assert!(!inputs.is_empty(), "nothing in {}", dir.display());
         for input in inputs {
             println!("{name}: {}", input.display());
             check(&std::fs::read(input).unwrap());
