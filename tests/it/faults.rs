@@ -1,8 +1,7 @@
-//! Faults at each call of a plan and of an apply: an error that names the file, no half-written file under a final name,
-//! no marker, and a rerun that reaches the planned end.
+//! Faults at each call of a plan, volumes that stay bad, reads that lie, and changes under krescue's feet. Each error at
+//! each call of an apply: `each_fault`.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
 
 use krescue::disk::{DiskAction, RealStorage};
 use krescue::engine::{JobOutcome, MadePlan, PlanSpec, PlanStore, plan_here};
@@ -12,8 +11,9 @@ use krescue::terms::{KafkaVersion, Timestamp};
 use nix::libc::{EACCES, EINTR, EIO, EMFILE, ENOSPC, EROFS};
 
 use crate::support::apply::{apply, contents, copy_tree, stored};
-use crate::support::faults::{Call, Fault, FaultyStorage};
+use crate::support::faults::{Fault, FaultyStorage};
 use crate::support::fixture::{BATCH, SEGMENT, Tree};
+use crate::support::volumes::fast_tempdir;
 
 const MARKER: &str = ".kafka_cleanshutdown";
 
@@ -44,7 +44,7 @@ struct Work {
 
 impl Work {
     fn copy_of(tree: &Tree) -> Self {
-        let tmp = tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| tempfile::tempdir().unwrap());
+        let tmp = fast_tempdir();
         copy_tree(&tree.path("d1"), &tmp.path().join("d1"));
         Self { tmp }
     }
@@ -94,59 +94,6 @@ fn cause(outcome: &JobOutcome) -> String {
 }
 
 const ERRORS: [i32; 5] = [ENOSPC, EIO, EROFS, EMFILE, EINTR];
-
-#[test]
-fn a_fault_at_any_call_of_an_apply_is_told_and_a_rerun_reaches_the_end() {
-    let mut faults = 0;
-    for (name, tree) in [("torn", torn()), ("flipped", flipped())] {
-        let whole = Work::copy_of(&tree);
-        let calls = Arc::new(Mutex::new(Vec::new()));
-        let log = Arc::clone(&calls);
-        let storage = FaultyStorage::new(move |call: &Call| {
-            log.lock().unwrap().push(call.clone());
-            Fault::None
-        });
-        let before = whole.contents();
-        assert_eq!(whole.apply(&storage), JobOutcome::Done);
-        let end = whole.contents();
-        for call in calls.lock().unwrap().iter() {
-            let errno = ERRORS[call.number % ERRORS.len()];
-            let fault = match call.action {
-                // Half of the bytes, then the volume is full.
-                DiskAction::Write => Fault::FailsHalfWay(ENOSPC),
-                _ => Fault::Fails(errno),
-            };
-            let work = Work::copy_of(&tree);
-            let outcome = work.apply(&FaultyStorage::failing_at(call.number, fault));
-            let what = format!("{name}, {call:?}, {fault:?}: {outcome:?}");
-            faults += 1;
-            let left = work.contents();
-            for (path, bytes) in &left {
-                let is_half = path.to_string_lossy().ends_with(".krescue.tmp");
-                let known = [before.get(path), end.get(path)].contains(&Some(bytes));
-                assert!(is_half || known, "{what}: {}", path.display());
-            }
-            if outcome == JobOutcome::Done {
-                assert_eq!(left, end, "{what}");
-                continue;
-            }
-            let cause = cause(&outcome);
-            // What stands behind it in the quarantine is other in each copy.
-            let file = call.path.file_name().unwrap().to_string_lossy();
-            let file = file.split('~').next().unwrap();
-            assert!(cause.contains("os error"), "{what}");
-            assert!(cause.contains(file), "{what}: the file is not named");
-            assert!(
-                !left.contains_key(Path::new(MARKER)) || left == end,
-                "{what}"
-            );
-            assert_eq!(work.apply(&honest()), JobOutcome::Done, "{what}");
-            assert!(work.contents() == end, "{what}: another end after a rerun");
-        }
-    }
-    println!("{faults} faults");
-    assert!(faults > 100);
-}
 
 #[test]
 fn a_volume_that_stays_bad_leaves_whole_files_and_no_marker() {

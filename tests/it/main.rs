@@ -18,6 +18,7 @@ mod client;
 mod dashboard;
 mod demo;
 mod dump;
+mod each_fault;
 mod faults;
 mod fuzz;
 mod golden;
