@@ -75,6 +75,8 @@ fn all() -> Vec<Kind> {
 
 /// Copies of each partition: with the one as it is, more than 200 logs.
 const COPIES: u32 = 4;
+/// Damaged logs that a round must have at least.
+const DAMAGED: usize = 150;
 
 /// Returns the number that the variable `name` holds.
 pub(crate) fn number(name: &str, default: u64) -> u64 {
@@ -97,6 +99,20 @@ fn rounds(test: &str, version: &str, kinds: &[Kind]) {
         let round = Round::run(&source, &folder, plan);
         let report = round.judge();
         eprintln!("{version}, seed {seed}: {}", report.summary);
+        assert!(
+            report.hurt >= DAMAGED,
+            "only {} logs are damaged",
+            report.hurt
+        );
+        let missing: Vec<&str> = kinds
+            .iter()
+            .map(|(name, _)| *name)
+            .filter(|name| !report.tally.contains_key(*name))
+            .collect();
+        assert!(
+            missing.is_empty(),
+            "damage that does not occur: {missing:?}"
+        );
         let repeat = format!(
             "KRESCUE_SOURCE={} KRESCUE_SEED={seed} cargo test --features real-kafka --test broker {test} -- --nocapture",
             source.folder.parent().unwrap_or(&source.folder).display()
@@ -126,6 +142,10 @@ struct Round<'a> {
 
 struct Report {
     summary: String,
+    /// How many logs are damaged.
+    hurt: usize,
+    /// How often each kind of damage was done.
+    tally: BTreeMap<String, usize>,
     wrong: Vec<String>,
 }
 
@@ -229,12 +249,14 @@ impl<'a> Round<'a> {
             refused.values().sum::<usize>(),
             wrong.len()
         );
-        let _ = write!(
+        let tally = tally(self.damaged.values().flatten());
+        let _ = write!(summary, "\n  refused: {refused:?}\n  damage: {tally:?}");
+        Report {
             summary,
-            "\n  refused: {refused:?}\n  damage: {:?}",
-            tally(self.damaged.values().flatten())
-        );
-        Report { summary, wrong }
+            hurt,
+            tally,
+            wrong,
+        }
     }
 
     fn read(&self, side: &str, partition: &str) -> Tree {
