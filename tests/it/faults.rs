@@ -2,6 +2,7 @@
 //! each call of an apply: `each_fault`.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use krescue::disk::{DiskAction, RealStorage};
 use krescue::engine::{JobOutcome, MadePlan, PlanSpec, PlanStore, plan_here};
@@ -11,7 +12,7 @@ use krescue::terms::{KafkaVersion, Timestamp};
 use nix::libc::{EACCES, EINTR, EIO, EMFILE, ENOSPC, EROFS};
 
 use crate::support::apply::{apply, contents, copy_tree, stored};
-use crate::support::faults::{Fault, FaultyStorage};
+use crate::support::faults::{Call, Fault, FaultyStorage};
 use crate::support::fixture::{BATCH, SEGMENT, Tree};
 use crate::support::volumes::fast_tempdir;
 
