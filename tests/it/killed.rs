@@ -163,7 +163,7 @@ fn check_progress(out: &mut impl BufRead, job: &str) {
     let line = progress
         .into_iter()
         .find(|line| line["kind"] == "progress")
-        .expect("no line of progress");
+        .unwrap_or_else(|| panic!("no line of progress"));
     assert_eq!(line["job"], job);
     for field in ["bytes_done", "bytes_total", "logs_done", "logs_total"] {
         assert!(line[field].is_u64(), "{field}: {line}");

@@ -142,12 +142,9 @@ impl Recovery {
         };
         let walked = self.facts.walk(request)?;
         if let Some(cause) = &walked.fatal {
-            let scan = match self.facts.scan(base) {
-                Some(scan) => scan,
-                None => {
-                    let scan = self.scan_request(state, base).into_iter().collect();
-                    return Err(Interrupt::Need(Need::Scan(scan)));
-                }
+            let Some(scan) = self.facts.scan(base) else {
+                let scan = self.scan_request(state, base).into_iter().collect();
+                return Err(Interrupt::Need(Need::Scan(scan)));
             };
             state
                 .findings

@@ -279,9 +279,10 @@ fn what_may_not_be_read_is_said() {
     let tree = Tree::t4();
     fs::set_permissions(tree.t0(3000, "log"), fs::Permissions::from_mode(0o000)).unwrap();
     // Root reads everything, and becomes somebody who does not.
-    let ran = match nix::unistd::geteuid().is_root() {
-        true => as_nobody(&tree),
-        false => scan(&tree, "d1"),
+    let ran = if nix::unistd::geteuid().is_root() {
+        as_nobody(&tree)
+    } else {
+        scan(&tree, "d1")
     };
     let ran = ran.exits(3);
     assert_eq!(ran.kind("partition")[0]["verdict"], "unreadable");
@@ -313,7 +314,8 @@ fn as_nobody(tree: &Tree) -> Ran {
         .current_dir(tree.path("."))
         .env_clear()
         .output();
-    crate::support::program::ran(output.expect("root needs setpriv of util-linux for this test"))
+    assert!(output.is_ok(), "root needs setpriv of util-linux");
+    crate::support::program::ran(output.unwrap())
 }
 
 #[test]

@@ -18,6 +18,7 @@ pub(crate) fn unshare() -> Command {
 
 /// Says whether mounts of one's own can be had; where this user is not root and the machine has no user namespaces they
 /// cannot, which is told in a line. Fails for root, who needs `unshare` only.
+#[expect(clippy::print_stdout, reason = "a test says what it does not check")]
 pub(crate) fn can_mount() -> bool {
     let tried = unshare().arg("true").output();
     let can = tried.as_ref().is_ok_and(|tried| tried.status.success());

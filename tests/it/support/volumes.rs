@@ -6,6 +6,7 @@ use std::path::Path;
 use tempfile::TempDir;
 
 /// Returns a folder on another file system than that of the temporary folders; `None`, said in a line, where there is none.
+#[expect(clippy::print_stdout, reason = "a test says what it does not check")]
 pub(crate) fn on_another_volume() -> Option<TempDir> {
     let device = |path: &Path| Some(std::fs::metadata(path).ok()?.dev());
     let here = device(&std::env::temp_dir());

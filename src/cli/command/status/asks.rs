@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::cli::Context;
 use crate::cli::look::Look;
 use crate::engine::PlanStore;
+use crate::format::file_name::{FileKind, PartitionFile};
 use crate::plan::{Ask, FileStamp, PartitionPlan, RecoveryPlan, Verdict};
 
 /// How many plans are looked into at most, for logs of which the newest say nothing.
@@ -75,13 +76,23 @@ impl OpenAsks {
     }
 }
 
+fn is_log(name: &str) -> bool {
+    matches!(
+        PartitionFile::parse(name),
+        PartitionFile::Segment {
+            kind: FileKind::Log,
+            ..
+        }
+    )
+}
+
 /// Says whether the `.log` files are those that the plan saw.
 fn is_same(then: &PartitionPlan, now: &PartitionPlan) -> bool {
     let logs = |plan: &PartitionPlan| {
         let mut logs: Vec<FileStamp> = plan
             .stamps
             .iter()
-            .filter(|stamp| stamp.name.ends_with(".log"))
+            .filter(|stamp| is_log(&stamp.name))
             .cloned()
             .collect();
         logs.sort_by(|a, b| a.name.cmp(&b.name));
