@@ -6,8 +6,9 @@ use std::os::unix::process::CommandExt as _;
 
 use crate::support::apply::copy_tree;
 use crate::support::fixture::Tree;
-use crate::support::namespace::{inside, is_root, mount, mount_tmpfs, remount_tmpfs};
+use crate::support::namespace::{inside, is_root, mount, mount_tmpfs};
 use crate::support::program::{Ran, program, ran, run};
+use crate::support::volumes::remount_tmpfs;
 
 fn preflight(tree: &Tree, log_dirs: &str, version: &str) -> Ran {
     let arguments = [

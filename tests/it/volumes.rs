@@ -11,7 +11,8 @@ use krescue::terms::{KafkaVersion, Timestamp};
 use crate::support::apply::{apply, contents, copy_tree, stored};
 use crate::support::faults::{Fault, FaultyStorage};
 use crate::support::fixture::{SEGMENT, Tree, indexes};
-use crate::support::namespace::{inside, mount, mount_tmpfs, remount_tmpfs};
+use crate::support::namespace::{inside, mount, mount_tmpfs};
+use crate::support::volumes::remount_tmpfs;
 
 fn spec(dir: &Path) -> PlanSpec {
     let mut spec = PlanSpec::new(

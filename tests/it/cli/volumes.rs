@@ -6,8 +6,9 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::support::fixture::Tree;
-use crate::support::namespace::{inside, mount_tmpfs, remount_tmpfs};
+use crate::support::namespace::{inside, mount_tmpfs};
 use crate::support::program::{Ran, run};
+use crate::support::volumes::remount_tmpfs;
 
 const ID: &str = "3f0c1e9ad2b64c1c8a7be6f1a2b3c4d5";
 

@@ -69,15 +69,6 @@ pub(crate) fn is_root() -> bool {
     nix::unistd::geteuid().is_root() && std::env::var_os(INSIDE).is_none_or(|who| who != "mapped")
 }
 
-/// Gives a mounted tmpfs another option.
-pub(crate) fn remount_tmpfs(dir: &Path, option: &str) {
-    // Named in full: else `mount` adds the options that it finds, such as owners that a user namespace does not know.
-    mount(
-        &["-t", "tmpfs", "-o", &format!("remount,{option}"), "tmpfs"],
-        dir,
-    );
-}
-
 /// Runs `mount`.
 pub(crate) fn mount(arguments: &[&str], on: &Path) {
     let output = Command::new("mount")

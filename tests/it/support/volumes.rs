@@ -5,6 +5,8 @@ use std::path::Path;
 
 use tempfile::TempDir;
 
+use super::namespace::mount;
+
 /// Returns a folder on another file system than that of the temporary folders; `None`, said in a line, where there is none.
 #[expect(clippy::print_stdout, reason = "a test says what it does not check")]
 pub(crate) fn on_another_volume() -> Option<TempDir> {
@@ -34,4 +36,13 @@ pub(crate) fn on_another_volume() -> Option<TempDir> {
 /// Returns a folder in memory, where there is one: a tree is written there hundreds of times.
 pub(crate) fn fast_tempdir() -> TempDir {
     tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| tempfile::tempdir().unwrap())
+}
+
+/// Gives a mounted tmpfs another option.
+pub(crate) fn remount_tmpfs(dir: &Path, option: &str) {
+    // Named in full: else `mount` adds the options that it finds, such as owners that a user namespace does not know.
+    mount(
+        &["-t", "tmpfs", "-o", &format!("remount,{option}"), "tmpfs"],
+        dir,
+    );
 }
