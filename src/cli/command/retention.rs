@@ -62,8 +62,8 @@ pub(in crate::cli) fn retention(
     let Some(last) = kept.last() else {
         return Ok(Exit::Ok);
     };
-    let changed = (Timestamp(last.since), last.before.as_slice());
-    let watch = live.run(FreedWatch::begin(&live.client, &last.plan, changed))?;
+    let made = (Timestamp(last.since), last.before.as_slice());
+    let watch = live.run(FreedWatch::begin(&live.client, &last.plan, made))?;
     let Some(watch) = watch else {
         return Ok(Exit::Findings);
     };

@@ -262,6 +262,7 @@ pub(crate) struct ReplicasSummaryLine {
 
 /// A plan for a living cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "unrelated facts")]
 pub(crate) struct LivePlanLine<'a> {
     pub(crate) plan: &'a str,
     pub(crate) class: Class,

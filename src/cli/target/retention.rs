@@ -13,8 +13,8 @@ use crate::log::{Finding, FindingCode, Severity};
 use crate::observe::log_file_of;
 use crate::observe::server_log::CleanerLog;
 use crate::plan::retention::{
-    BrokerRules, CleanerGaveUp, FactSources, HostRetention, LogFacts, Placement, RetainedLog,
-    RetentionLimits,
+    BrokerRules, CheckpointTimes, CleanerGaveUp, FactSources, HostRetention, LogFacts, Placement,
+    RetainedLog, RetentionLimits,
 };
 use crate::terms::{Timestamp, TopicPartition};
 
@@ -136,12 +136,7 @@ pub fn read_living_logs(
     let spec = RetentionSpec {
         log_dirs: look.log_dirs.clone(),
         selection,
-        beside: match look.presence {
-            Presence::Down => Beside::Nobody,
-            Presence::Running { .. } | Presence::Unknown { .. } => Beside::LiveBroker {
-                bytes_per_second: Some(context.settings.live_read_rate.value),
-            },
-        },
+        beside: beside(context, &look.presence),
         is_sole_in_sync: Arc::new(move |partition| asked.is_sole_in_sync(partition)),
         is_compacted: Arc::new(move |partition| {
             compacted
@@ -212,13 +207,32 @@ pub fn read_living_logs(
             None => topics.source,
         },
         settings: Arc::new(config.table()),
-        sources: FactSources {
-            asked: living.map(|living| living.at),
-            silence: None,
-            log_starts: living.map(LivingLogs::told_starts).unwrap_or_default(),
-            settings: living.map(LivingLogs::told_topics).unwrap_or_default(),
-            checkpoints: reading.checkpoints,
-            metadata,
-        },
+        sources: sources(living, reading.checkpoints, metadata),
     })
+}
+
+/// Returns where each kind of fact is from.
+fn sources(
+    living: Option<&LivingLogs>,
+    checkpoints: BTreeMap<PathBuf, CheckpointTimes>,
+    metadata: Option<Timestamp>,
+) -> FactSources {
+    FactSources {
+        asked: living.map(|living| living.at),
+        silence: None,
+        log_starts: living.map(LivingLogs::told_starts).unwrap_or_default(),
+        settings: living.map(LivingLogs::told_topics).unwrap_or_default(),
+        checkpoints,
+        metadata,
+    }
+}
+
+/// Returns who else may be using the log dirs.
+fn beside(context: &Context, presence: &Presence) -> Beside {
+    match presence {
+        Presence::Down => Beside::Nobody,
+        Presence::Running { .. } | Presence::Unknown { .. } => Beside::LiveBroker {
+            bytes_per_second: Some(context.settings.live_read_rate.value),
+        },
+    }
 }

@@ -92,7 +92,6 @@ impl Pace {
     #[expect(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
         reason = "an estimate, told in seconds"
     )]
     pub(super) fn ends_in(&self, left: u64, appends: f64, now: Timestamp) -> Option<InSyncIn> {
@@ -131,8 +130,8 @@ impl Pace {
         }
         let bursts = (left / net - LEFT_OVER).ceil().max(1.0) as i64;
         // One that is late is due at any moment.
-        let next = (last.began() + period).max(now.0);
-        let end = next.saturating_add(period.saturating_mul(bursts - 1));
+        let due = (last.began() + period).max(now.0);
+        let end = due.saturating_add(period.saturating_mul(bursts - 1));
         let seconds = end.saturating_sub(now.0).max(1).div_euclid(1000) + 1;
         Some(InSyncIn::Seconds(seconds.unsigned_abs()))
     }

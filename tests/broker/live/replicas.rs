@@ -134,13 +134,6 @@ fn estimates(wait: &mut Process, log: &std::path::Path) -> String {
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
     let end = Instant::now();
-    for (at, lag, left) in &told {
-        eprintln!(
-            "SERIES {} {lag} {left:?}",
-            at.duration_since(begin).as_millis()
-        );
-    }
-    eprintln!("SERIES end {}", end.duration_since(begin).as_millis());
     let half = told.iter().map(|(_, lag, _)| *lag).max().unwrap_or(0) / 2;
     let late = told.iter().filter(|(_, lag, _)| *lag <= half);
     let late = late.filter_map(|(at, _, left)| {
