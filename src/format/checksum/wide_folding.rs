@@ -98,8 +98,10 @@ fn fold(sum: __m512i, [first, second]: [i64; 2], next: &[u8; BLOCK]) -> __m512i 
 #[inline]
 #[target_feature(enable = "sse4.2,avx512f,vpclmulqdq")]
 fn reduce(sum: __m512i) -> u32 {
-    let [[a, b], [c, d], [e, f]] = OVER_QUARTERS;
-    let over = _mm512_set_epi64(0, 0, f, e, d, c, b, a);
+    let [first, second, third] = OVER_QUARTERS;
+    let over = _mm512_set_epi64(
+        0, 0, third[1], third[0], second[1], second[0], first[1], first[0],
+    );
     let carried = _mm512_ternarylogic_epi64::<XOR>(
         _mm512_clmulepi64_epi128::<0x00>(sum, over),
         _mm512_clmulepi64_epi128::<0x11>(sum, over),
@@ -125,8 +127,9 @@ fn block(bytes: &[u8; BLOCK]) -> __m512i {
     for (to, from) in words.iter_mut().zip(bytes.as_chunks::<WORD>().0) {
         *to = word(*from).cast_signed();
     }
-    let [a, b, c, d, e, f, g, h] = words;
-    _mm512_set_epi64(h, g, f, e, d, c, b, a)
+    _mm512_set_epi64(
+        words[7], words[6], words[5], words[4], words[3], words[2], words[1], words[0],
+    )
 }
 
 const fn over_bytes() -> [[i64; 2]; BLOCK] {
