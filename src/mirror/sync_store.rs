@@ -127,8 +127,9 @@ impl SyncStore {
             self.slots.resize(SLOTS, newest);
             return;
         }
-        let old = self.slots.clone();
-        self.set(0, newest);
+        // What the slots held before, as far as they are set: most syncs set few of them.
+        let mut before_set = [newest; SLOTS];
+        self.set(0, newest, &mut before_set);
         let mut candidate = newest;
         let mut cursor = 0;
         for k in 1..SLOTS {
@@ -136,20 +137,23 @@ impl SyncStore {
                 return;
             };
             let behind = self.slot(k + 1);
+            let old = |j: usize| {
+                let set = before_set.get(j).filter(|_| j < k);
+                set.copied().or_else(|| self.slot(j))
+            };
             let fits = |offered: Slot| {
                 near(before, offered, k - 1, k)
                     && far(before, offered, k - 1)
                     && behind.is_none_or(|behind| far(offered, behind, k))
             };
             if self.thinning == Thinning::Neighbour {
-                if let Some(offered) = old.get(k - 1).copied().filter(|it| fits(*it)) {
+                if let Some(offered) = old(k - 1).filter(|it| fits(*it)) {
                     candidate = offered;
                 }
             } else {
-                while let Some(offered) = old.get(cursor).copied() {
-                    let repeated = old
-                        .get(cursor + 1)
-                        .is_some_and(|next| next.record == offered.record);
+                while let Some(offered) = old(cursor) {
+                    let repeated =
+                        old(cursor + 1).is_some_and(|next| next.record == offered.record);
                     let dead = repeated || !far(before, offered, k - 1);
                     let taken = fits(offered);
                     if taken {
@@ -166,7 +170,7 @@ impl SyncStore {
             if near(before, here, k - 1, k) {
                 return;
             }
-            self.set(k, candidate);
+            self.set(k, candidate, &mut before_set);
         }
     }
 
@@ -208,9 +212,9 @@ impl SyncStore {
         self.slots.get(k).copied()
     }
 
-    fn set(&mut self, k: usize, slot: Slot) {
-        if let Some(place) = self.slots.get_mut(k) {
-            *place = slot;
+    fn set(&mut self, k: usize, slot: Slot, before_set: &mut [Slot; SLOTS]) {
+        if let (Some(place), Some(before)) = (self.slots.get_mut(k), before_set.get_mut(k)) {
+            *before = std::mem::replace(place, slot);
         }
     }
 }
