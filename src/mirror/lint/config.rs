@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::rule::Rules;
+use crate::mirror::filter::NamePattern;
 use crate::mirror::flow::{Flow, FlowName, SyncsLocation};
 use crate::mirror::known_flows::flows_of_connectors;
 use crate::mirror::policy::PolicyClass;
@@ -398,8 +399,8 @@ fn may_take_the_same(rules: &Rules<'_>, flow: &Flow, back: &Flow) -> bool {
     let known = sides.map(|alias| rules.cluster(alias).map(|it| it.topics()));
     let known: Vec<&str> = known.into_iter().flatten().flatten().collect();
     let includes = [&flow.topics.include, &back.topics.include];
-    let items = || includes.iter().filter_map(|of| of.as_ref().ok());
-    let items = || items().flat_map(|of| of.items()).map(String::as_str);
+    let patterns = || includes.iter().filter_map(|of| of.as_ref().ok());
+    let items = || patterns().flat_map(NamePattern::items).map(String::as_str);
     let is_plain = |item: &str| {
         let mut bytes = item.bytes();
         bytes.all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))

@@ -10,6 +10,7 @@ use super::event::BootEvent;
 use super::line::LineTime;
 use super::named::LoadedLog;
 use super::reader::TimedEvent;
+use super::trouble::BootTrouble;
 
 /// How far a boot is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -119,39 +120,6 @@ impl Lanes {
             self.count += 1;
             self.count - 1
         })
-    }
-}
-
-/// Something that an operator must know, with what it came with.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BootTrouble {
-    /// When it was written.
-    pub time: LineTime,
-    /// What.
-    pub event: BootEvent,
-    /// The exception that it came with.
-    pub cause: Option<String>,
-}
-
-impl BootTrouble {
-    /// Says whether records are gone or not served, for all a boot goes on; a torn tail is neither. A log that could not be
-    /// loaded is none yet: its log dir is given up, or the boot ends.
-    pub fn is_loss(&self) -> bool {
-        match &self.event {
-            BootEvent::Emptied { .. }
-            | BootEvent::SegmentsDeleted { .. }
-            | BootEvent::AllDeleted { .. }
-            | BootEvent::Stray { .. }
-            | BootEvent::DirOffline { .. }
-            | BootEvent::RecreatedEmpty { .. }
-            | BootEvent::MetadataNotApplied { .. }
-            | BootEvent::CleanerDead => true,
-            BootEvent::InvalidMessages { .. } => {
-                let cause = self.cause.as_deref().unwrap_or_default();
-                cause.contains("Record is corrupt")
-            }
-            _ => false,
-        }
     }
 }
 
@@ -265,7 +233,7 @@ impl Boot {
     fn take(&mut self, timed: TimedEvent) {
         let TimedEvent { time, event } = timed;
         self.last = Some(time);
-        match event {
+        match self.emptied_by(event) {
             BootEvent::LoadingLogs => self.enter(BootPhase::Loading),
             BootEvent::DirUnclean { dir, logs } => self.tell_dir(&dir, true, logs),
             BootEvent::DirClean { dir, logs } => self.tell_dir(&dir, false, logs),
@@ -349,19 +317,6 @@ impl Boot {
             BootEvent::Signal(signal) => self.close(BootEnd::Stopped { signal }),
             BootEvent::Fatal(text) => self.die(time, text),
             BootEvent::Cause(cause) => self.tell_cause(cause),
-            BootEvent::Cut {
-                log,
-                dir,
-                base_offset,
-                offset,
-            } if offset == base_offset && self.is_being_emptied(&log, &dir, base_offset) => {
-                let event = BootEvent::Emptied {
-                    log,
-                    dir,
-                    base_offset,
-                };
-                self.trouble(time, event);
-            }
             event @ (BootEvent::Cut { .. }
             | BootEvent::InvalidMessages { .. }
             | BootEvent::EmptyTried { .. }
@@ -376,15 +331,36 @@ impl Boot {
         }
     }
 
-    /// Says whether the boot said that it would empty this segment.
-    fn is_being_emptied(&self, log: &str, dir: &str, base: Offset) -> bool {
-        self.troubles.iter().any(|trouble| {
-            matches!(
-                &trouble.event,
-                BootEvent::EmptyTried { log: of, dir: at, base_offset }
-                    if of == log && at == dir && *base_offset == base
-            )
-        })
+    /// Returns a cut at the base of a segment as what it is, if the boot has said that it would empty it.
+    fn emptied_by(&self, event: BootEvent) -> BootEvent {
+        let BootEvent::Cut {
+            log,
+            dir,
+            base_offset,
+            offset,
+        } = event
+        else {
+            return event;
+        };
+        let tried = BootEvent::EmptyTried {
+            log: log.clone(),
+            dir: dir.clone(),
+            base_offset,
+        };
+        let mut troubles = self.troubles.iter();
+        if offset == base_offset && troubles.any(|trouble| trouble.event == tried) {
+            return BootEvent::Emptied {
+                log,
+                dir,
+                base_offset,
+            };
+        }
+        BootEvent::Cut {
+            log,
+            dir,
+            base_offset,
+            offset,
+        }
     }
 
     fn enter(&mut self, phase: BootPhase) {

@@ -1,5 +1,6 @@
 //! From bytes, in any pieces, to events.
 
+use super::cause::cause;
 use super::event::BootEvent;
 use super::line::{LineTime, LogLine};
 
@@ -93,9 +94,7 @@ impl LogReader {
         let text = String::from_utf8_lossy(line);
         let Some(parsed) = LogLine::parse(&text) else {
             self.unknown += 1;
-            if let (true, Some(time), Some(cause)) =
-                (self.wants_cause, self.last, BootEvent::cause(&text))
-            {
+            if let (true, Some(time), Some(cause)) = (self.wants_cause, self.last, cause(&text)) {
                 self.wants_cause = false;
                 let event = BootEvent::Cause(cause.to_owned());
                 tell(TimedEvent { time, event });

@@ -147,8 +147,9 @@ pub(super) fn segments(facts: &BootFacts) -> Vec<Problem> {
             for gap in &log.gaps {
                 let file = segment_file_name(gap.after, FileKind::Log);
                 problems.push(
+                    // What is gone is gone, and a boot loses nothing more.
                     Problem::new(FindingCode::SegmentMissing, AtBoot::Nothing, gap.words())
-                        .severity(crate::log::Severity::Loss)
+                        .severity(crate::log::Severity::Warning)
                         .next("the other replicas may have them: compare their offsets before this broker leads")
                         .dir(&dir.path)
                         .partition(&log.dir_name)

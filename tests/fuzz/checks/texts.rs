@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use clap::Parser as _;
 use krescue::cli::args::Args;
-use krescue::observe::server_log::{BootEvent, LogLine};
+use krescue::observe::server_log::{BootEvent, LogLine, cause};
 
 /// Arguments, one a line: words or a usage error.
 pub(crate) fn arguments(bytes: &[u8]) {
@@ -18,7 +18,7 @@ pub(crate) fn arguments(bytes: &[u8]) {
 /// A line of a broker's log.
 pub(crate) fn server_log(bytes: &[u8]) {
     for line in String::from_utf8_lossy(bytes).lines() {
-        let _ = BootEvent::cause(line);
+        let _ = cause(line);
         if let Some(line) = LogLine::parse(line) {
             let _ = BootEvent::parse(&line);
         }
