@@ -265,7 +265,11 @@ fn ends_on_disk(
     for line in text.lines() {
         if let Some(file) = line.strip_prefix("Dumping ") {
             let dir = Path::new(file.trim()).parent().unwrap();
-            name = dir.file_name().unwrap().to_str().unwrap().to_owned();
+            dir.file_name()
+                .unwrap()
+                .to_str()
+                .unwrap()
+                .clone_into(&mut name);
         }
         if let Some(offset) = line.split("lastOffset: ").nth(1) {
             let offset: i64 = offset.split(' ').next().unwrap().parse().unwrap();

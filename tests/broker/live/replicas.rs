@@ -136,7 +136,7 @@ fn estimates(wait: &mut Process, log: &std::path::Path) -> String {
     let end = Instant::now();
     let half = told.iter().map(|(_, lag, _)| *lag).max().unwrap_or(0) / 2;
     let late = told.iter().filter(|(_, lag, _)| *lag <= half);
-    let late = late.filter_map(|(at, _, left)| {
+    let late = late.map(|(at, _, left)| {
         let was = end.duration_since(*at).as_secs_f64();
         let left =
             (*left).unwrap_or_else(|| panic!("no end is told {was:.1} s before it: {told:?}"));
@@ -147,7 +147,7 @@ fn estimates(wait: &mut Process, log: &std::path::Path) -> String {
             off <= may_be,
             "{left} s were told {was:.1} s before the end: {told:?}"
         );
-        Some(format!("{left} s (was {was:.1})"))
+        format!("{left} s (was {was:.1})")
     });
     late.collect::<Vec<_>>().join(", ")
 }

@@ -13,7 +13,6 @@ pub(crate) mod krescue;
 pub(crate) mod loader;
 pub(crate) mod multiply;
 #[path = "../../it/support/namespace.rs"]
-#[allow(dead_code, reason = "the plain tests use all of it")]
 pub(crate) mod namespace;
 pub(crate) mod pack;
 pub(crate) mod process;
