@@ -3,7 +3,7 @@
 use crate::observe::server_log::{Boot, BootEnd};
 
 /// Texts of the exceptions that end boots, each with what mends it; the first that fits is taken.
-const REMEDIES: [(&str, &str); 25] = [
+const REMEDIES: [(&str, &str); 26] = [
     (
         "InternalError",
         "no fault of Java's: a volume is full (or its disk fails) and a mapped index could not be written; krescue volumes, then \
@@ -39,6 +39,10 @@ const REMEDIES: [(&str, &str); 25] = [
     (
         "Input/output error",
         "the disk fails: dmesg says how; krescue preflight --failed DIR says what was on it and what to do",
+    ),
+    (
+        "SocketException: Permission denied",
+        "a port below 1024 is for root alone: give the broker another one, or CAP_NET_BIND_SERVICE",
     ),
     (
         "AccessDeniedException",

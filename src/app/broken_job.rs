@@ -45,6 +45,11 @@ pub(super) fn killed(world: &World) -> Option<Situation> {
         return None;
     }
     let short = short_hash(&killed.plan);
+    // Each prefix of a cleanup boots.
+    let urgency = match (&killed.undoes, killed.act) {
+        (None, Some(PlanAct::CleanUp)) => Urgency::Work,
+        _ => Urgency::Danger,
+    };
     let (text, offer) = match (&killed.undoes, killed.act) {
         (Some(undone), _) => (
             format!(
@@ -68,5 +73,5 @@ pub(super) fn killed(world: &World) -> Option<Situation> {
             "",
         ),
     };
-    Some(Situation::new(Urgency::Danger, text, offer))
+    Some(Situation::new(urgency, text, offer))
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::text;
 use crate::cluster::NodeMetadata;
 
-/// Returns what the disk says of the cluster: how old it is and its features, who votes and leads, what it was formatted with.
+/// Returns what the disk says of the cluster: its age and features, who votes and leads, what it was formatted with.
 pub fn lines(of: &NodeMetadata) -> Vec<String> {
     let mut lines = vec![match of.as_of {
         Some((offset, at)) => format!(

@@ -1,4 +1,4 @@
-//! What a change of retention, or records that were deleted, have freed so far: asked of the brokers; and why the rest stays.
+//! What a live change, or records that were deleted, have freed so far: asked of the brokers; and why the rest stays.
 
 use super::live_facts::{check_interval, replica_sizes, topic_values};
 use super::target::read_host_logs;

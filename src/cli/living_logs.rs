@@ -78,8 +78,14 @@ async fn ask(
     host: Option<&HostBroker>,
     look: &Look,
 ) -> Result<LivingLogs, CliError> {
-    let Some(host) = host.filter(|_| look.presence != Presence::Down) else {
+    if look.presence == Presence::Down {
         return Err(CliError::failed("this host's broker does not run"));
+    }
+    let Some(host) = host else {
+        return Err(
+            CliError::failed("which broker of the cluster this host's is, is not known")
+                .hint("Its server.properties or meta.properties say: --config FILE."),
+        );
     };
     let at = clock::now();
     let metadata = client.metadata(None).await?;

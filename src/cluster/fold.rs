@@ -249,7 +249,7 @@ impl ImageFold {
                     self.image.timestamp = header.last_contained_log_timestamp;
                 }
             }
-            Some(ControlType::SnapshotFooter) if is_snapshot => self.saw_footer = true,
+            Some(ControlType::SnapshotFooter) => self.saw_footer = true,
             _ => {}
         }
     }

@@ -106,7 +106,7 @@ pub struct NewestLog {
     pub log_end_offset: Offset,
     /// The brokers that have it, by id.
     pub newest_on: Vec<i32>,
-    /// Those that lack some of it, by id.
+    /// Those that lack some of it, by id; then hosts of the ISR on which it was not found, which lack all.
     pub behind: Vec<Behind>,
     /// Brokers of the ISR that no host told of.
     pub not_told: Vec<i32>,
@@ -123,8 +123,8 @@ pub struct QuorumOutlook {
     pub present: Vec<i32>,
     /// How many are needed.
     pub needed: usize,
-    /// Whether so many are there.
-    pub can_form: bool,
+    /// Whether so many are there; `None` where no voter's host told, as controllers have hosts of their own.
+    pub can_form: Option<bool>,
     /// The newest metadata among them.
     pub newest_epoch: LeaderEpoch,
     /// Where it ends.
@@ -159,7 +159,7 @@ pub struct WholeCluster {
     pub order: Vec<BootPlace>,
 }
 
-/// Puts together what hosts that are all down said. The last of two of one id counts.
+/// Puts together what the hosts of one cluster that are all down said, each with an id of its own.
 pub fn plan_cold_start(hosts: &[DownHost]) -> WholeCluster {
     let hosts: BTreeMap<i32, &DownHost> = hosts.iter().map(|host| (host.node_id, host)).collect();
     let mut held: BTreeMap<TopicPartition, Vec<(i32, &HeldEnd)>> = BTreeMap::new();
@@ -205,15 +205,26 @@ fn newest(
         may_lead: may_lead(id),
     });
     let newest_on = held.iter().filter(|(_, end)| is_newest(end));
-    let not_told = isr.iter().flatten().filter(|id| !hosts.contains_key(id));
+    // A host in sync whose log is gone or cannot be read may lead with an empty one.
+    let is_held = |id: &i32| held.iter().any(|(of, _)| of == id);
+    let members = || isr.iter().flatten().copied();
+    let without = members().filter(|id| hosts.contains_key(id) && !is_held(id));
+    let without = without.map(|broker| Behind {
+        broker,
+        leader_epoch: LeaderEpoch(-1),
+        log_end_offset: Offset::ZERO,
+        records: u64::try_from(best.1.0).unwrap_or(0),
+        may_lead: true,
+    });
+    let not_told = members().filter(|id| !hosts.contains_key(id));
     Some(NewestLog {
         topic: partition.topic.clone(),
         partition: partition.partition,
         leader_epoch: best.0,
         log_end_offset: best.1,
         newest_on: newest_on.map(|(id, _)| *id).collect(),
-        behind: behind.collect(),
-        not_told: not_told.copied().collect(),
+        behind: behind.chain(without).collect(),
+        not_told: not_told.collect(),
     })
 }
 
@@ -233,7 +244,7 @@ fn quorum(hosts: &BTreeMap<i32, &DownHost>) -> Option<QuorumOutlook> {
     Some(QuorumOutlook {
         voters: newest.voters.clone(),
         voters_source: newest.voters_source.clone(),
-        can_form: present.len() >= needed,
+        can_form: (!present.is_empty()).then_some(present.len() >= needed),
         present: present.iter().map(|(id, _)| *id).collect(),
         needed,
         newest_epoch,
@@ -368,7 +379,7 @@ mod tests {
         );
         assert!(found.order.iter().all(|place| place.endangers.is_empty()));
         let quorum = found.quorum.unwrap();
-        assert!(quorum.can_form);
+        assert_eq!(quorum.can_form, Some(true));
         assert_eq!(
             (quorum.present.as_slice(), quorum.needed),
             (&[1, 3, 2][..], 2)
@@ -393,6 +404,22 @@ mod tests {
     }
 
     #[test]
+    fn a_host_in_sync_on_which_the_log_is_not_found_lacks_all_of_it() {
+        let hosts = [
+            host(1, vec![], 90),
+            host(2, vec![end(0, 5, 900, &[1, 2])], 80),
+        ];
+        let found = plan_cold_start(&hosts);
+        let behind = found.partitions[0].behind[0];
+        assert_eq!(
+            (behind.broker, behind.records, behind.may_lead),
+            (1, 900, true)
+        );
+        assert_eq!(ids(&found.order), [2, 1]);
+        assert!(found.order.iter().all(|place| place.endangers.is_empty()));
+    }
+
+    #[test]
     fn where_each_has_what_the_other_lacks_no_order_is_safe_and_that_is_told() {
         let isr = [1, 2];
         let hosts = [
@@ -409,7 +436,7 @@ mod tests {
     fn a_minority_of_voters_elects_nobody() {
         let found = plan_cold_start(&[host(2, vec![], 90)]);
         let quorum = found.quorum.unwrap();
-        assert!(!quorum.can_form);
+        assert_eq!(quorum.can_form, Some(false));
         assert_eq!((quorum.present, quorum.needed), (vec![2], 2));
         let mut blind = host(2, vec![], 90);
         blind.vote = None;

@@ -59,12 +59,22 @@ pub(in crate::cli) fn retention(
         let text = reminder(&kept.plan, Timestamp(kept.since), clock::now());
         writeln!(out, "{text}")?;
     }
-    let Some(last) = kept.last() else {
+    if kept.is_empty() {
         return Ok(Exit::Ok);
-    };
-    let made = (Timestamp(last.since), last.before.as_slice());
-    let watch = live.run(FreedWatch::begin(&live.client, &last.plan, made))?;
+    }
+    // The newest of them by which segments go.
+    let mut watch = None;
+    for last in kept.iter().rev() {
+        let made = (Timestamp(last.since), last.before.as_slice());
+        watch = live.run(FreedWatch::begin(&live.client, &last.plan, made))?;
+        if watch.is_some() {
+            break;
+        }
+    }
     let Some(watch) = watch else {
+        if !args.json {
+            writeln!(out, "no segment goes by what is in force")?;
+        }
         return Ok(Exit::Findings);
     };
     let is_over = if let Some(seconds) = args.wait_freed {

@@ -112,8 +112,8 @@ pub fn read_host_logs(
     read_living_logs(context, look, (selection, None), is_wanted)
 }
 
-/// Reads the logs of a broker for retention. What the brokers said counts before what lies in files. The metadata log is read beside a living broker too: it is small, and without
-/// it no verdict can be given.
+/// Reads the logs of a broker for retention. What the brokers said counts before what lies in files. The metadata log is read
+/// beside a living broker too: it is small, and without it no verdict can be given.
 ///
 /// # Errors
 ///

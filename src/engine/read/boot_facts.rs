@@ -139,7 +139,7 @@ fn read_dir(
             tmp: small(storage, &path.join(format!("{name}.tmp")), MAX_CHECKPOINT),
         })
         .collect();
-    let points = checkpointed(&facts, RECOVERY_POINT_CHECKPOINT);
+    let points = checkpointed(&facts, RECOVERY_POINT_CHECKPOINT).unwrap_or_default();
     let cleaned = checkpointed(&facts, CLEANER_CHECKPOINT);
     facts.lock = match (
         look_at_lock(path),
@@ -170,12 +170,13 @@ fn read_dir(
                 .and_then(|partition| points.get(partition));
             let point = point.copied().unwrap_or(Offset::ZERO);
             // What was compacted has holes by nature; what a broker writes to is not read.
-            let may_have_gaps = match &parsed {
-                DirName::Normal(partition) => {
+            let is_still = matches!(facts.lock, LockFacts::Free | LockFacts::Absent);
+            let may_have_gaps = match (&parsed, &cleaned) {
+                (DirName::Normal(partition), Some(cleaned)) if is_still => {
                     !cleaned.contains_key(partition) && !partition.topic.starts_with("__")
                 }
                 _ => false,
-            } && !matches!(facts.lock, LockFacts::Held(_));
+            };
             let how = (parsed, point, may_have_gaps);
             facts
                 .partitions
@@ -197,13 +198,18 @@ fn read_dir(
     facts
 }
 
-/// Returns the entries of a checkpoint; none of one that a boot cannot read.
-fn checkpointed(facts: &LogDirFacts, name: &str) -> HashMap<TopicPartition, Offset> {
+/// Returns the entries of a checkpoint, none of one that is not there; `None` of one that a boot cannot read.
+fn checkpointed(facts: &LogDirFacts, name: &str) -> Option<HashMap<TopicPartition, Offset>> {
     let mut checkpoints = facts.checkpoints.iter();
     let found = checkpoints.find(|checkpoint| checkpoint.name == name);
-    let parsed =
-        found.and_then(|checkpoint| OffsetCheckpoint::parse(checkpoint.file.bytes()?).ok());
-    parsed.unwrap_or_default().entries.into_iter().collect()
+    match &found?.file {
+        SmallFile::Missing => Some(HashMap::new()),
+        SmallFile::Bytes(bytes) => {
+            let parsed = OffsetCheckpoint::parse(bytes).ok()?;
+            Some(parsed.entries.into_iter().collect())
+        }
+        SmallFile::Unreadable(_) => None,
+    }
 }
 
 fn read_partition(

@@ -94,15 +94,9 @@ pub(in crate::engine) fn log_facts(
         .unwrap_or(first_base)
         .max(first_base);
     let (segments, end) = reader.segments(&groups, context.recovered_from);
-    for gap in reader.gaps(&groups, context.gaps) {
-        let file = crate::format::file_name::segment_file_name(gap.after, FileKind::Log);
-        reader.findings.push(
-            Finding::new(FindingCode::SegmentMissing, Severity::Loss, gap.words())
-                .file(file)
-                .offset(gap.from)
-                .next("The other replicas may have them: compare their offsets before this broker leads."),
-        );
-    }
+    let gaps = reader.gaps(&groups, context.gaps);
+    let gaps = gaps.into_iter().map(OffsetGap::finding);
+    reader.findings.extend(gaps);
     let log_end_offset = match (end, groups.last()) {
         (Some(end), Some(active)) => Some(end.next_offset.unwrap_or(active.base_offset)),
         (None, Some(_)) => None,
@@ -244,8 +238,11 @@ impl<'a> LogRead<'a> {
         };
         let gap = |number: usize| {
             let (group, next) = (groups.get(number)?, groups.get(number + 1)?);
-            let from = self.tail(group, Way::Tail)?.next_offset?;
-            (from < next.base_offset).then_some(OffsetGap {
+            let tail = self.tail(group, Way::Tail)?;
+            let from = tail.next_offset?;
+            // One that is damaged or torn is what recovery tells of.
+            let is_whole = tail.end.0 == len(group);
+            (is_whole && from < next.base_offset).then_some(OffsetGap {
                 after: group.base_offset,
                 from,
                 to: next.base_offset,

@@ -113,6 +113,9 @@ pub struct PlanStore {
     plans: PathBuf,
 }
 
+/// Counts the files of plans that are written anew, so that no two threads write one.
+static NEXT_HALF: AtomicU64 = AtomicU64::new(0);
+
 impl PlanStore {
     /// Returns the store of a state dir; nothing is created yet.
     pub fn new(state_dir: &Path) -> Self {
@@ -169,8 +172,13 @@ impl PlanStore {
         for (dir, made) in stored.plan.log_dirs.iter_mut().zip(made.log_dirs) {
             dir.findings = made.findings;
             for (log, made) in dir.partitions.iter_mut().zip(made.partitions) {
-                if log.dir_name == made.dir_name {
-                    log.findings = made.findings;
+                if log.dir_name != made.dir_name {
+                    continue;
+                }
+                log.findings = made.findings;
+                // Of a verdict that changes nothing the hash knows no more than that.
+                if !log.verdict.is_applied() && !made.verdict.is_applied() {
+                    log.verdict = made.verdict;
                 }
             }
         }
@@ -178,9 +186,14 @@ impl PlanStore {
         let path = folder.join(PLAN);
         let text = serde_json::to_vec(&stored.plan)
             .map_err(|error| EngineError::damaged(&path, &error))?;
-        let half = folder.join(format!("{PLAN}.{}", std::process::id()));
-        write_synced(&half, &text)?;
-        std::fs::rename(&half, &path).map_err(DiskError::of(DiskAction::Rename, &half))?;
+        let number = NEXT_HALF.fetch_add(1, Ordering::Relaxed);
+        let half = folder.join(format!("{PLAN}.{}.{number}", std::process::id()));
+        let written = write_synced(&half, &text).map_err(|_| ());
+        let renamed = written.and_then(|()| std::fs::rename(&half, &path).map_err(|_| ()));
+        // On a full state volume the plan stays as it was stored; what is seen now is shown all the same.
+        if renamed.is_err() {
+            let _ = std::fs::remove_file(&half);
+        }
         Ok(stored)
     }
 

@@ -150,7 +150,7 @@ pub(super) fn segments(facts: &BootFacts) -> Vec<Problem> {
                     // What is gone is gone, and a boot loses nothing more.
                     Problem::new(FindingCode::SegmentMissing, AtBoot::Nothing, gap.words())
                         .severity(crate::log::Severity::Warning)
-                        .next("the other replicas may have them: compare their offsets before this broker leads")
+                        .next(gap.next())
                         .dir(&dir.path)
                         .partition(&log.dir_name)
                         .file(file),

@@ -79,13 +79,14 @@ impl CompactionFacts<'_> {
         let dirty_bytes = sum(&|base| base >= from && base < limit_base);
         let ratio = ratio(dirty_bytes, clean_bytes.saturating_add(dirty_bytes));
         let overdue = dirty_bytes > 0 && self.is_overdue(first_dirty, limit_base);
-        let is_due = ratio > self.limits.min_cleanable_dirty_ratio || overdue;
+        let is_dirty = ratio > self.limits.min_cleanable_dirty_ratio;
+        let is_due = is_dirty || overdue;
         let spans = self.spans(from, limit_base);
         let map = u64::try_from(self.limits.cleaner_map_keys).unwrap_or(0);
         Some(DirtyPart {
             dirty_offsets: spans.iter().sum(),
             is_dense: map > 0 && spans.iter().any(|span| *span > map),
-            is_passed_over: is_due && self.is_passed_over(from, limit_base),
+            is_passed_over: is_dirty && self.is_passed_over(from, limit_base),
             clean_bytes,
             dirty_bytes,
             first_dirty,
@@ -114,8 +115,10 @@ impl CompactionFacts<'_> {
         let dirty =
             segments.filter(|segment| segment.base_offset >= from && segment.base_offset < limit);
         let youngest = dirty.map(|segment| segment.largest_timestamp).max();
-        // The last dirty segment was closed when the active one began.
+        // The last dirty segment was closed when the active one began, and could be compacted after the lag.
+        let lag = self.limits.min_compaction_lag_ms;
         let due = youngest.max(self.log.active_since);
+        let due = due.map(|at| Timestamp(at.0.saturating_add(lag)));
         due.zip(self.log.cleaner_written_at)
             .is_some_and(|(due, written)| written.0.saturating_sub(due.0) > PASSED_OVER_MS)
     }

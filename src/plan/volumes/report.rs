@@ -278,12 +278,7 @@ impl VolumeReport {
                 );
             }
             for gap in &log.gaps {
-                findings.push(
-                    Finding::new(FindingCode::SegmentMissing, Severity::Loss, gap.words())
-                        .file(log.name.clone())
-                        .offset(gap.from)
-                        .next("The other replicas may have them: compare their offsets before this broker leads."),
-                );
+                findings.push(gap.finding().file(log.name.clone()));
             }
             if log.kind != UsageKind::FutureDirs && log.holes >= WORTH_TELLING {
                 findings.push(

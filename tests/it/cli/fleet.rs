@@ -226,6 +226,23 @@ fn hosts_that_are_all_down_say_who_has_the_newest_logs_and_who_boots_first() {
     let lines = lines.replace("\"node_id\":1,", "\"node_id\":7,");
     let ran = merge(&tree, &lines, &[]).exits(3);
     assert!(ran.out.contains("THEY CAN ELECT NOBODY"), "{}", ran.out);
+
+    // Of a cluster that lives its leaders know better, and two clusters have nothing in common.
+    let id = status["cluster_id"].as_str().unwrap();
+    for (of, other) in [
+        ("\"broker\":\"down\"", "\"broker\":\"running\"".to_owned()),
+        (id, id.replace('A', "B").to_lowercase()),
+    ] {
+        let ran = merge(&tree, &lines.replacen(of, &other, 1), &[]).exits(0);
+        assert!(!ran.out.contains("boot in this order"), "{}", ran.out);
+    }
+    let twice = [down(&status, 3, 4000), down(&status, 3, 3990)].concat();
+    let ran = merge(&tree, &twice, &[]).exits(3);
+    assert!(
+        ran.out.contains("say that they are broker 3"),
+        "{}",
+        ran.out
+    );
 }
 
 #[test]

@@ -167,7 +167,7 @@ fn a_segment_that_is_missing_from_the_middle_is_told() {
     for words in [&["t-0", "--json"][..], &["--json"]] {
         let ran = segments(&tree, "t retention.ms=-1", words);
         let finding = ran.finding("segment_missing");
-        assert_eq!(finding["severity"], "loss");
+        assert_eq!(finding["severity"], "warning");
         assert_eq!(finding["offset"], 2000);
         assert_eq!(finding["file"], "00000000000000001000.log");
         assert!(

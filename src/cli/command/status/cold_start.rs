@@ -28,7 +28,8 @@ pub(super) fn tell(hosts: &[DownHost], json: bool, out: &mut dyn Write) -> io::R
         write_text(&cluster, out)?;
     }
     let differ = cluster.partitions.iter().any(|of| !of.behind.is_empty());
-    let forms = cluster.quorum.as_ref().is_none_or(|quorum| quorum.can_form);
+    let quorum = cluster.quorum.as_ref();
+    let forms = quorum.is_none_or(|quorum| quorum.can_form != Some(false));
     Ok(forms && !differ)
 }
 
@@ -126,10 +127,10 @@ fn newest_words(of: &NewestLog) -> String {
 }
 
 fn quorum_words(quorum: &QuorumOutlook) -> String {
-    let outcome = if quorum.can_form {
-        "they can elect a controller"
-    } else {
-        "THEY CAN ELECT NOBODY: no broker serves before more voters are up"
+    let outcome = match quorum.can_form {
+        Some(true) => "they can elect a controller",
+        Some(false) => "THEY CAN ELECT NOBODY: no broker serves before more voters are up",
+        None => "the voters' hosts are not among these",
     };
     format!(
         "quorum: voters {} ({}); {} of them are here, {} are needed: {outcome}; newest metadata: epoch {}, end {}, on {}",

@@ -1,6 +1,7 @@
 //! `status --merge`: many hosts' status lines as one table, worst first; of those that are down, who has the newest logs.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _, Write};
 use std::path::Path;
@@ -21,6 +22,7 @@ struct Host {
     kind: String,
     #[serde(rename = "host")]
     name: Option<String>,
+    cluster_id: Option<String>,
     node_id: Option<i64>,
     broker: Option<String>,
     scan_bytes: Option<u64>,
@@ -73,7 +75,9 @@ impl Host {
     fn badness(&self) -> [u64; 6] {
         let counts = &self.preflight;
         let reads = self.scan_bytes.unwrap_or(0);
-        let asks = self.undecided_asks.unwrap_or(0);
+        // What a plan asks is of no boot while the broker runs.
+        let is_running = self.broker.as_deref() == Some("running");
+        let asks = self.undecided_asks.filter(|_| !is_running).unwrap_or(0);
         [
             asks,
             counts.fatal,
@@ -140,11 +144,47 @@ pub(super) fn merge(from: &Path, json: bool, out: &mut dyn Write) -> Result<Exit
             )?;
         }
     }
-    let down: Vec<DownHost> = hosts.iter_mut().filter_map(Host::down).collect();
-    // One host alone has nobody to be compared with.
-    let equal = down.len() < 2 || cold_start::tell(&down, json, out)?;
+    let equal = cold_starts(&mut hosts, json, out)?;
     let fine = odd == 0 && equal && hosts.iter().all(|host| host.exit == 0);
     Ok(if fine { Exit::Ok } else { Exit::Findings })
+}
+
+/// Tells of each cluster that is down as a whole what its hosts come to; says whether nothing of it needs a look.
+fn cold_starts(hosts: &mut [Host], json: bool, out: &mut dyn Write) -> io::Result<bool> {
+    let mut clusters: BTreeMap<Option<String>, Vec<&mut Host>> = BTreeMap::new();
+    for host in hosts {
+        clusters
+            .entry(host.cluster_id.clone())
+            .or_default()
+            .push(host);
+    }
+    let mut equal = true;
+    for (cluster_id, mut hosts) in clusters {
+        let lives = hosts
+            .iter()
+            .any(|host| host.broker.as_deref() != Some("down"));
+        let down: Vec<DownHost> = hosts.iter_mut().filter_map(|host| host.down()).collect();
+        // One host alone has nobody to be compared with; of a cluster that lives its leaders know better.
+        if down.len() < 2 || lives {
+            continue;
+        }
+        let mut ids: Vec<i32> = down.iter().map(|host| host.node_id).collect();
+        ids.sort_unstable();
+        let twice = ids.windows(2).find(|pair| pair.first() == pair.last());
+        if let Some(id) = twice.and_then(|pair| pair.first()) {
+            equal = false;
+            if !json {
+                let cluster = cluster_id.as_deref().unwrap_or("?");
+                writeln!(
+                    out,
+                    "two hosts of cluster {cluster} say that they are broker {id}: their logs are not compared"
+                )?;
+            }
+            continue;
+        }
+        equal &= cold_start::tell(&down, json, out)?;
+    }
+    Ok(equal)
 }
 
 /// Reads every line; returns the hosts, and how many lines are none.

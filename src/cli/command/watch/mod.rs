@@ -312,15 +312,22 @@ impl Follow<'_> {
         let mut last = Instant::now();
         loop {
             match &look.catch_up {
-                Some(of) if !of.is_behind() => return self.settle(),
+                Some(of) if !of.is_behind() => {
+                    self.report.progress(&look)?;
+                    return self.settle();
+                }
                 Some(_) => seen = Instant::now(),
                 None if self.catch_up.is_none() || seen.elapsed() >= METADATA_PATIENCE => {
                     return Ok(Then::SyncUnknown);
                 }
                 None => {}
             }
-            if !self.watch.lives() {
+            if self.watch.has_process() && !self.watch.lives() {
                 return Ok(Then::Gone);
+            }
+            // Without a process only its log tells that it goes on.
+            if !self.watch.has_process() && !self.watch.may_tell_more() {
+                return Ok(Then::SyncUnknown);
             }
             if let Some(next) = self.look_again(LINE)? {
                 look = next;
