@@ -1,5 +1,6 @@
 //! What may go of a broker's log dirs, and what makes room without deleting anything.
 
+use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
@@ -229,13 +230,13 @@ fn past_retention_logs(
     read: &HostLogs,
 ) -> Result<(Vec<FreeableLog>, Option<String>), CliError> {
     let topics = args.what.past_retention.as_deref().unwrap_or_default();
-    let names_topic = |name: &String| {
-        let mut logs = read.host.logs.iter();
-        logs.any(|log| log.facts.topic_partition.topic == *name)
-    };
+    let logs = read.host.logs.iter();
+    let topics_here: BTreeSet<&str> = logs
+        .map(|log| log.facts.topic_partition.topic.as_str())
+        .collect();
     // A topic's name may look like a partition's, and counts first.
     let is_named = |name: &String, partition: &TopicPartition| {
-        if names_topic(name) {
+        if topics_here.contains(name.as_str()) {
             partition.topic == *name
         } else {
             partition.to_string() == *name
