@@ -65,7 +65,7 @@ impl Bin {
     }
 }
 
-/// A map from `long` keys with Java's iteration order, for insertions alone.
+/// A map from `long` keys with Java's iteration order, for insertions and for being emptied as a whole.
 #[derive(Debug, Clone)]
 pub(crate) struct JavaMap<V> {
     values: HashMap<i64, V>,
@@ -96,6 +96,12 @@ impl<V> JavaMap<V> {
     /// Returns how many keys there are.
     pub(crate) fn len(&self) -> usize {
         self.values.len()
+    }
+
+    /// Drops all keys. As in Java the table keeps its size, and with it the order of what comes next.
+    pub(crate) fn clear(&mut self) {
+        self.values.clear();
+        self.bins.fill_with(Bin::default);
     }
 
     /// Sets the value of `key`.
@@ -201,7 +207,10 @@ mod tests {
     use super::*;
 
     fn order(insertion: Insertion, keys: &[i64]) -> Vec<i64> {
-        let mut map = JavaMap::new(insertion);
+        order_in(&mut JavaMap::new(insertion), keys)
+    }
+
+    fn order_in(map: &mut JavaMap<()>, keys: &[i64]) -> Vec<i64> {
         for key in keys {
             map.insert(*key, ());
         }
@@ -239,12 +248,21 @@ mod tests {
                     .map(|key| key.parse().unwrap())
                     .collect::<Vec<i64>>()
             };
-            let insertion = if way == "put" {
-                Insertion::Put
-            } else {
+            let insertion = if way == "compute" {
                 Insertion::ComputeIfAbsent
+            } else {
+                Insertion::Put
             };
-            assert_eq!(order(insertion, &parse(keys)), parse(want), "{way} {keys}");
+            let keys = parse(keys);
+            if way == "cleared" {
+                let (before, after) = keys.split_at(keys.len() / 4 * 3);
+                let mut map = JavaMap::new(insertion);
+                order_in(&mut map, before);
+                map.clear();
+                assert_eq!(order_in(&mut map, after), parse(want), "{line}");
+            } else {
+                assert_eq!(order(insertion, &keys), parse(want), "{line}");
+            }
             compared += 1;
         }
         assert!(compared >= 100, "{compared}");

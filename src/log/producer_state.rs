@@ -88,10 +88,16 @@ impl Default for ProducerState {
 }
 
 impl ProducerState {
-    /// Returns the state that a snapshot's entries make, in their order. Entries without an open transaction that are
-    /// `expiration_ms` or more older than `now` are left out.
-    pub fn from_snapshot(entries: &[SnapshotEntry], now: Timestamp, expiration_ms: i64) -> Self {
-        let mut state = Self::default();
+    /// Forgets all producers and transactions (`ProducerStateManager.clearProducerIds`): the order in which later ones are
+    /// written still depends on how many there were.
+    pub fn clear(&mut self) {
+        self.producers.clear();
+        self.open_txns.clear();
+    }
+
+    /// Adds a snapshot's entries in their order (`ProducerStateManager.loadFromSnapshot`). Entries without an open
+    /// transaction that are `expiration_ms` or more older than `now` are left out.
+    pub fn load(&mut self, entries: &[SnapshotEntry], now: Timestamp, expiration_ms: i64) {
         for entry in entries {
             let txn_first_offset = entry
                 .current_txn_first_offset
@@ -101,14 +107,14 @@ impl ProducerState {
                 continue;
             }
             if let Some(offset) = txn_first_offset {
-                state.open_txns.insert(offset, entry.producer_id);
+                self.open_txns.insert(offset, entry.producer_id);
             }
             let last_batch = (entry.last_offset.0 >= 0).then_some(LastBatch {
                 last_sequence: entry.last_sequence,
                 last_offset: entry.last_offset,
                 offset_delta: entry.offset_delta,
             });
-            state.producers.insert(
+            self.producers.insert(
                 entry.producer_id.0,
                 ProducerEntry {
                     producer_epoch: entry.producer_epoch,
@@ -119,7 +125,6 @@ impl ProducerState {
                 },
             );
         }
-        state
     }
 
     /// Returns the entries of a snapshot of this state, in the order in which Kafka writes them.
@@ -393,11 +398,11 @@ mod tests {
             current_txn_first_offset: None,
         };
         let now = Timestamp(1_796_029_200_000);
-        assert!(ProducerState::from_snapshot(&[entry(now.0 - day)], now, day).is_empty());
-        assert_eq!(
-            ProducerState::from_snapshot(&[entry(now.0 - day + 1)], now, day).len(),
-            1
-        );
+        let mut state = ProducerState::default();
+        state.load(&[entry(now.0 - day)], now, day);
+        assert!(state.is_empty());
+        state.load(&[entry(now.0 - day + 1)], now, day);
+        assert_eq!(state.len(), 1);
     }
 
     #[test]

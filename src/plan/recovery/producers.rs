@@ -177,7 +177,7 @@ impl<'a> Producers<'a> {
 
     /// Loads the newest snapshot that decodes; removes those that do not (`loadFromSnapshot`).
     fn load_newest(&mut self, state: &mut State, log_start: Offset) -> Result<(), Interrupt> {
-        self.state = ProducerState::default();
+        self.state.clear();
         while let Some(offset) = self.snapshots.last().copied() {
             let name = name_of(offset, FileKind::Snapshot);
             let on_disk = !matches!(state.dir.get(&name), Some(VirtualFile::New(_)));
@@ -196,7 +196,7 @@ impl<'a> Producers<'a> {
                     if on_disk {
                         state.loaded_snapshots.insert(offset);
                     }
-                    self.state = ProducerState::from_snapshot(
+                    self.state.load(
                         &entries,
                         self.inputs.now,
                         self.inputs.producer_id_expiration_ms,
@@ -260,7 +260,7 @@ impl<'a> Producers<'a> {
         for offset in listed {
             dir.remove(&name_of(*offset, FileKind::Snapshot));
         }
-        self.state = ProducerState::default();
+        self.state.clear();
         self.snapshot_end = Offset(0);
         self.map_end = start;
     }

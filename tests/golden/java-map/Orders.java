@@ -24,6 +24,21 @@ public class Orders {
             for (Long key : keys) computed.computeIfAbsent(key, k -> 0);
             System.out.println("compute " + join(keys) + " " + join(computed.keySet()));
         }
+        // Three quarters of the keys are put, the map is cleared, the others are put.
+        for (int n = 0; n < 40; n++) {
+            int size = 4 * (5 + random.nextInt(n < 20 ? 40 : 300));
+            List<Long> keys = new ArrayList<>();
+            for (int i = 0; i < size; i++) keys.add((long) n + i * (1 + n % 3));
+            Collections.shuffle(keys, random);
+            int kept = 1 + random.nextInt(size / 4);
+            keys = keys.subList(0, 4 * kept);
+            Map<Long, Integer> map = new HashMap<>();
+            List<Long> before = keys.subList(0, 3 * kept), after = keys.subList(3 * kept, 4 * kept);
+            for (Long key : before) map.put(key, 0);
+            map.clear();
+            for (Long key : after) map.put(key, 0);
+            System.out.println("cleared " + join(keys) + " " + join(map.keySet()));
+        }
     }
 
     static String join(Collection<Long> keys) {
