@@ -130,6 +130,21 @@ fn a_target_inside_a_batch_cuts_the_whole_batch_and_all_later_segments() {
     assert_eq!(epochs, b"0\n1\n0 0\n");
 }
 
+/// As Kafka 4.4.0 booted such a log: `deletes all segments`, and the log goes on from its start.
+#[test]
+fn a_batch_that_reaches_across_the_logs_start_leaves_an_empty_log() {
+    let plan = t4().plan(&RecoveryInputs {
+        log_start_offset: Some(Offset(1505)),
+        ..to(1505)
+    });
+    assert_eq!(plan.log_end_offset, Some(Offset(1505)));
+    let finding = (plan.findings.iter())
+        .find(|finding| finding.code == FindingCode::WholeBatchCut)
+        .unwrap();
+    let says = "the log's end at 1505, its start, and deletes the segments below it";
+    assert!(finding.text.ends_with(says), "{}", finding.text);
+}
+
 #[test]
 fn a_target_at_a_base_empties_that_segment() {
     let mut dir = t4();

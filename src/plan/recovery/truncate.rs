@@ -191,7 +191,10 @@ impl Recovery {
             state.remove_segment(later);
         }
         state.loss = super::state::Loss::default();
-        state.log_end_offset = Some(found.next_offset.unwrap_or(base));
+        let left_end = found.next_offset.unwrap_or(base);
+        // A batch that reaches across the log's start went whole: a boot deletes what lies below and begins there.
+        let boot_end = left_end.max(ends.log_start);
+        state.log_end_offset = Some(boot_end);
         if let Some(first) = found.first_cut.filter(|first| *first < target) {
             state.findings.push(
                 Finding::new(
@@ -199,8 +202,12 @@ impl Recovery {
                     Severity::Warning,
                     format!(
                         "offset {target} lies inside the batch from {first} on, which goes as a whole: a boot finds \
-                         the log's end at {}",
-                        found.next_offset.unwrap_or(base)
+                         the log's end at {boot_end}{}",
+                        if left_end < boot_end {
+                            ", its start, and deletes the segments below it"
+                        } else {
+                            ""
+                        }
                     ),
                 )
                 .file(name)
