@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::class_archive;
+
 /// A resolved version.
 #[derive(Debug)]
 pub(crate) struct Kafka {
@@ -25,6 +27,8 @@ enum Parts {
 
 static RESOLVED: Mutex<Vec<Arc<Kafka>>> = Mutex::new(Vec::new());
 
+/// The compiled programs; a class archive takes no folders.
+const CLASSES: &str = "classes.jar";
 const LOG4J: &str = "2.25.4";
 /// The program that needs MirrorMaker 2's classes.
 const MIRRORED: (&str, &str) = ("Mirrored.java", include_str!("../java/Mirrored.java"));
@@ -86,6 +90,9 @@ impl Kafka {
         });
         kafka.compile();
         kafka.write_log_settings();
+        if parts == Parts::Broker {
+            class_archive::make(&kafka, &kafka.folder);
+        }
         resolved.push(Arc::clone(&kafka));
         kafka
     }
@@ -120,6 +127,10 @@ impl Kafka {
     pub(crate) fn java(&self, heap: &str, class: &str) -> Command {
         let mut command = Command::new(tool("java"));
         let settings = self.folder.display();
+        let archive = class_archive::path(&self.folder);
+        if archive.exists() {
+            command.arg(format!("-XX:SharedArchiveFile={}", archive.display()));
+        }
         command
             .arg(format!("-Xmx{heap}"))
             .args([
@@ -136,7 +147,7 @@ impl Kafka {
             .arg("-cp")
             .arg(format!(
                 "{}:{}",
-                self.folder.join("classes").display(),
+                self.folder.join(CLASSES).display(),
                 self.class_path
             ))
             .arg(class)
@@ -155,11 +166,13 @@ impl Kafka {
             }
         };
         let sources: String = programs.iter().map(|(_, source)| *source).collect();
-        if fs::read_to_string(&stamp).is_ok_and(|compiled| compiled == sources) {
+        let jar = self.folder.join(CLASSES);
+        if jar.exists() && fs::read_to_string(&stamp).is_ok_and(|compiled| compiled == sources) {
             return;
         }
         let folder = self.folder.join("sources");
         let _ = fs::remove_dir_all(&classes);
+        let _ = fs::remove_file(class_archive::path(&self.folder));
         fs::create_dir_all(&folder).unwrap();
         fs::create_dir_all(&classes).unwrap();
         let mut command = Command::new(tool("javac"));
@@ -174,6 +187,9 @@ impl Kafka {
             self.version
         );
         run(&mut command, &what);
+        let mut pack = Command::new(tool("jar"));
+        pack.arg("cf").arg(jar);
+        run(pack.arg("-C").arg(&classes).arg("."), &what);
         fs::write(stamp, sources).unwrap();
     }
 

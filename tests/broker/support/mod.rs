@@ -4,6 +4,7 @@ pub(crate) mod admin;
 pub(crate) mod batches;
 pub(crate) mod broker;
 pub(crate) mod checkpoint;
+mod class_archive;
 pub(crate) mod compare;
 #[path = "../../it/support/config_text.rs"]
 pub(crate) mod config_text;
