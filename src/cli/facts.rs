@@ -124,7 +124,7 @@ fn flags(context: &Context, look: &Look) -> Vec<String> {
     if let Some(path) = &broker.path {
         flags.extend(["--config".to_owned(), path.display().to_string()]);
     }
-    if !look.candidate.own_log_dirs || broker.path.is_none() {
+    if !look.candidate.own_log_dirs() || broker.path.is_none() {
         let dirs: Vec<String> = broker
             .log_dirs
             .value

@@ -32,6 +32,8 @@ pub struct Look {
     pub identity: Identity,
     /// Its log dirs that can be looked at.
     pub log_dirs: Vec<PathBuf>,
+    /// These, and the others of the configuration that has them: none of them may be locked or in use.
+    pub guarded: Vec<PathBuf>,
     /// What is wrong with the others.
     pub broken: Vec<SettingsError>,
     /// Who uses the log dirs.
@@ -97,8 +99,10 @@ impl Look {
         let broken = checked.broken;
         if let Some(state_dir) = &context.settings.state_dir {
             crate::settings::check_state_dir(state_dir, &checked.usable)?;
+            crate::settings::check_state_dir(state_dir, &candidate.replaced_log_dirs)?;
         }
-        let presence = presence_of(&candidate, &checked.usable);
+        let guarded = candidate.guarded(&checked.usable);
+        let presence = presence_of(&candidate, &guarded);
         let may_read = presence == Presence::Down || beside == BesideBroker::ReadBatches;
         let topics = topic_settings(&context.settings, &candidate, &checked.usable, may_read)?;
         let version = choose_version(&context.settings, &candidate, topics.metadata_version);
@@ -106,6 +110,7 @@ impl Look {
             candidate,
             identity: Identity::read(&checked.usable),
             log_dirs: checked.usable,
+            guarded,
             broken,
             presence,
             version,

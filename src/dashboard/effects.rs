@@ -218,7 +218,7 @@ impl Dashboard {
         let shown = shown.filter(|shown| shown.hash == plan);
         let spec = JobSpec {
             plan: plan.to_owned(),
-            also_locked: look.log_dirs.clone(),
+            also_locked: look.guarded.clone(),
             started_at: now(),
             who: self.context.who(),
             confirmed: Confirmed::Typed,

@@ -135,7 +135,7 @@ pub(super) fn look_at(
 pub(super) fn look_at_presence(look: &Arc<Look>, news: &UnboundedSender<News>) {
     let (look, news) = (Arc::clone(look), news.clone());
     std::thread::spawn(move || {
-        let presence = target::presence_of(&look.candidate, &look.log_dirs);
+        let presence = target::presence_of(&look.candidate, &look.guarded);
         let _ = news.send(News::Presence(presence));
     });
 }

@@ -12,6 +12,7 @@ pub struct LogDirListing {
     /// The log dir, as the operator named it.
     pub path: PathBuf,
     entries: Vec<Listed>,
+    has_marker: bool,
 }
 
 /// A dir in a log dir.
@@ -28,15 +29,26 @@ pub struct SubDir {
 impl LogDirListing {
     /// Lists a log dir.
     pub fn read(storage: &dyn Storage, path: &Path) -> Result<Self, DiskError> {
+        let entries = storage.list(path)?;
+        // Java does not see a link to nowhere.
+        let marker = entries
+            .iter()
+            .find(|entry| entry.name == CLEAN_SHUTDOWN_MARKER);
+        let has_marker = marker.is_some_and(|marker| match marker.stat.kind {
+            EntryKind::File | EntryKind::Dir => true,
+            EntryKind::Other => storage.stat(&path.join(&marker.name)).is_ok(),
+        });
         Ok(Self {
             path: path.to_owned(),
-            entries: storage.list(path)?,
+            entries,
+            has_marker,
         })
     }
 
-    /// Says whether the marker of a clean stop lies there; any kind of thing under its name counts, as in Kafka.
+    /// Says whether the marker of a clean stop lies there; any kind of thing under its name counts, as in
+    /// Kafka, but for a link to nowhere.
     pub fn has_marker(&self) -> bool {
-        self.entry(CLEAN_SHUTDOWN_MARKER).is_some()
+        self.has_marker
     }
 
     /// Says whether there is a `meta.properties`.
@@ -111,5 +123,10 @@ mod tests {
         );
         assert!(listing.has_marker());
         assert!(!listing.has_meta_properties());
+        let marker = dir.path().join(CLEAN_SHUTDOWN_MARKER);
+        std::fs::remove_file(&marker).unwrap();
+        std::os::unix::fs::symlink("nowhere", marker).unwrap();
+        let dangling = LogDirListing::read(&RealStorage, dir.path()).unwrap();
+        assert!(!dangling.has_marker());
     }
 }

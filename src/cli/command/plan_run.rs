@@ -159,7 +159,7 @@ impl PlanRun<'_> {
             log_dirs: if stored.plan.beside_broker {
                 &planned
             } else {
-                &look.log_dirs
+                &look.guarded
             },
             who: self.context.who(),
             confirmed,

@@ -13,8 +13,8 @@ pub struct Candidate {
     pub found_by: String,
     /// Its configuration; `log_dirs` are those that count.
     pub broker: BrokerConfig,
-    /// Whether the log dirs are the configuration's own; else `--log-dirs` replaced them.
-    pub own_log_dirs: bool,
+    /// The configuration's own log dirs where `--log-dirs` replaced them; else none.
+    pub replaced_log_dirs: Vec<PathBuf>,
     /// Its running process.
     pub pid: Option<u32>,
     /// The unit that starts it.
@@ -29,11 +29,29 @@ impl Candidate {
         Self {
             found_by: found_by.into(),
             broker,
-            own_log_dirs: true,
+            replaced_log_dirs: Vec::new(),
             pid: None,
             unit: None,
             jar: None,
         }
+    }
+
+    /// Says whether the log dirs are the configuration's own.
+    pub fn own_log_dirs(&self) -> bool {
+        self.replaced_log_dirs.is_empty()
+    }
+
+    /// Returns `log_dirs`, and with them the configuration's others if it has one of these: a broker that uses any of them
+    /// uses all. Copies of log dirs stand alone.
+    pub fn guarded(&self, log_dirs: &[PathBuf]) -> Vec<PathBuf> {
+        let mut guarded = log_dirs.to_vec();
+        let named = real_paths(log_dirs);
+        let is_named = |dir: &PathBuf| named.contains(&real_path(dir));
+        if self.replaced_log_dirs.iter().any(is_named) {
+            let others = self.replaced_log_dirs.iter().filter(|dir| !is_named(dir));
+            guarded.extend(others.cloned());
+        }
+        guarded
     }
 
     /// Returns what names it in a list: node id and configuration, or its log dirs.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::disk::{DiskAction, DiskError, RealStorage, Storage as _};
+use crate::format::file_name::META_PROPERTIES;
 use crate::format::meta_properties::MetaProperties;
 
 /// The largest `meta.properties` that is read, in bytes.
@@ -21,13 +22,7 @@ impl Identity {
     /// Reads the identity of `log_dirs`. A dir without one, or one that cannot be read, says nothing here: the scan has it
     /// as a finding.
     pub fn read(log_dirs: &[PathBuf]) -> Self {
-        let metas: Vec<MetaProperties> = log_dirs
-            .iter()
-            .filter_map(|dir| {
-                let bytes = read_small(&dir.join("meta.properties")).ok()?;
-                MetaProperties::parse(&bytes).ok()
-            })
-            .collect();
+        let metas: Vec<MetaProperties> = log_dirs.iter().filter_map(|dir| read_meta(dir)).collect();
         Self {
             node_id: agreed(metas.iter().filter_map(|meta| meta.node_id)),
             cluster_id: agreed(metas.into_iter().filter_map(|meta| meta.cluster_id)),
@@ -40,6 +35,12 @@ fn agreed<T: PartialEq>(values: impl IntoIterator<Item = T>) -> Option<T> {
     let mut values = values.into_iter();
     let first = values.next()?;
     values.all(|other| other == first).then_some(first)
+}
+
+/// Returns what the `meta.properties` of a log dir says, if it can be read.
+pub(super) fn read_meta(log_dir: &Path) -> Option<MetaProperties> {
+    let bytes = read_small(&log_dir.join(META_PROPERTIES)).ok()?;
+    MetaProperties::parse(&bytes).ok()
 }
 
 /// Reads a small file whole.

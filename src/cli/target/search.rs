@@ -53,8 +53,8 @@ pub fn find_candidates(context: &Context) -> Result<Found, CliError> {
     let candidate = match &settings.config {
         Some(config) => {
             let mut candidate = configured(&roots, config)?;
-            candidate.broker.log_dirs = log_dirs;
-            candidate.own_log_dirs = false;
+            let own = std::mem::replace(&mut candidate.broker.log_dirs, log_dirs);
+            candidate.replaced_log_dirs = own.value;
             candidate
         }
         // Nothing is searched for: who holds these dirs is seen in their locks and open files.

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Candidate;
+use super::identity::read_meta;
 use crate::cli::CliError;
 use crate::cluster::{FoldedDir, MetadataImage, NodeMetadata, VotersSource, features};
 use crate::disk::RealStorage;
 use crate::engine::{TopicConfigs, read_metadata_dir, read_node_files};
-use crate::format::meta_properties::{MetaProperties, MetaPropertiesVersion};
+use crate::format::meta_properties::MetaPropertiesVersion;
 use crate::log::{Finding, FindingCode, Severity};
 use crate::plan::LogConfig;
 use crate::settings::{Overrides, Settings, apply_overrides, read_topic_config};
@@ -150,9 +151,7 @@ fn is_zookeeper(candidate: &Candidate, log_dirs: &[PathBuf]) -> bool {
     let named = candidate.broker.properties.get("zookeeper.connect");
     let has_role = candidate.broker.properties.contains_key("process.roles");
     let is_of_zookeeper = |dir: &PathBuf| {
-        let bytes = std::fs::read(dir.join("meta.properties")).ok();
-        let meta = bytes.and_then(|bytes| MetaProperties::parse(&bytes).ok());
-        meta.is_some_and(|meta| meta.version == MetaPropertiesVersion::V0)
+        read_meta(dir).is_some_and(|meta| meta.version == MetaPropertiesVersion::V0)
     };
     !has_role && (named.is_some() || log_dirs.iter().any(is_of_zookeeper))
 }
@@ -196,7 +195,7 @@ fn node_metadata(
 fn metadata_dir(candidate: &Candidate, log_dirs: &[PathBuf]) -> Option<PathBuf> {
     let metadata_log_dir = candidate.broker.metadata_log_dir.as_ref();
     let own = metadata_log_dir
-        .filter(|_| candidate.own_log_dirs)
+        .filter(|_| candidate.own_log_dirs())
         .map(|dir| &dir.value);
     own.into_iter()
         .chain(log_dirs)

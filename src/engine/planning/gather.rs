@@ -115,7 +115,12 @@ fn target(spec: &PlanSpec, dir_index: usize, facts: &DirFacts, sub_dir: &SubDir)
         quarantine: spec.quarantine.clone(),
         topic_partition,
     };
+    let is_gapless = matches!(sub_dir.parsed, DirName::Normal(_))
+        && !inputs.config.compact
+        && !inputs.topic_partition.topic.starts_with("__")
+        && facts.cleaner_offsets.get(&inputs.topic_partition).is_none();
     LogTarget {
+        is_gapless,
         dir_index,
         log_dir: facts.path.clone(),
         dir_name: sub_dir.name.clone(),

@@ -2,9 +2,9 @@
 
 use super::log_target::LogTarget;
 use super::plan_spec::{Beside, PlanSpec};
-use crate::format::file_name::{FileKind, segment_file_name};
-use crate::log::{Finding, FindingCode, Severity};
-use crate::plan::{PartitionPlan, Quarantine, Step, StepAction, Verdict};
+use crate::format::file_name::{FileKind, PartitionFile, segment_file_name};
+use crate::log::{Finding, FindingCode, OffsetGap, Severity};
+use crate::plan::{EntryKind, PartitionPlan, Quarantine, Step, StepAction, Verdict};
 
 /// Completes a log's plan.
 pub(in crate::engine) fn finish(spec: &PlanSpec, target: &LogTarget, plan: &mut PartitionPlan) {
@@ -21,6 +21,8 @@ pub(in crate::engine) fn finish(spec: &PlanSpec, target: &LogTarget, plan: &mut 
             );
         }
     }
+    note_what_is_no_file(target, plan);
+    note_gaps(target, plan);
     if matches!(spec.beside, Beside::LiveBroker { .. }) {
         leave_to_the_broker(target, plan);
         return;
@@ -28,6 +30,43 @@ pub(in crate::engine) fn finish(spec: &PlanSpec, target: &LogTarget, plan: &mut 
     note_strange_names(target, plan);
     remove_own_leftovers(target, plan);
     plan.stamps.sort_by(|a, b| a.name.cmp(&b.name));
+}
+
+/// A boot takes plain files alone for segments, and passes over anything else of such a name.
+fn note_what_is_no_file(target: &LogTarget, plan: &mut PartitionPlan) {
+    let taken = target.entries.iter().filter(|entry| {
+        let parsed = PartitionFile::parse(&entry.stamp.name);
+        let is_log = matches!(
+            parsed,
+            PartitionFile::Segment {
+                kind: FileKind::Log,
+                ..
+            }
+        );
+        is_log && entry.kind != EntryKind::File
+    });
+    plan.findings.extend(taken.map(|entry| {
+        let text = "this is no file: a boot does not see the segment, and drops its indexes";
+        Finding::new(FindingCode::NotAFile, Severity::Warning, text)
+            .file(entry.stamp.name.clone())
+            .next("find out where the file went before the boot; the other replicas may have its records")
+    }));
+}
+
+/// Offsets between two segments that neither holds, where the first was read and is whole.
+fn note_gaps(target: &LogTarget, plan: &mut PartitionPlan) {
+    if !target.is_gapless {
+        return;
+    }
+    let gaps = plan.segments.windows(2).filter_map(|pair| {
+        let [before, behind] = pair else { return None };
+        let is_whole = before.valid_bytes == Some(before.bytes);
+        let from = before.next_offset.filter(|_| is_whole)?;
+        let (after, to) = (before.base_offset, behind.base_offset);
+        (from < to).then_some(OffsetGap { after, from, to })
+    });
+    let gaps: Vec<Finding> = gaps.map(OffsetGap::finding).collect();
+    plan.findings.extend(gaps);
 }
 
 /// Beside a running broker nothing is planned, and what it is just writing is no finding.

@@ -33,6 +33,8 @@ pub(in crate::engine) struct LogTarget {
     pub(in crate::engine) segments: Vec<(Offset, u64)>,
     /// Files that an earlier krescue left half-written.
     pub(in crate::engine) own_leftovers: Vec<FileStamp>,
+    /// Whether it was never compacted, as far as its dir tells, so that its offsets follow each other.
+    pub(in crate::engine) is_gapless: bool,
     /// The user who will boot; `None` if nothing is refused to it.
     pub(in crate::engine) broker_user: Option<BrokerUser>,
     /// The first name that this user cannot change.

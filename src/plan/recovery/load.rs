@@ -129,11 +129,16 @@ impl Recovery {
                 .insert(base, SegmentSummary::unread(base, len));
         }
         let index = name_of(base, FileKind::Index);
-        let broken = if state.dir.is_taken(&index) {
+        let txn = name_of(base, FileKind::TxnIndex);
+        if let Some(taken) = [&index, &txn]
+            .into_iter()
+            .find(|name| state.dir.is_taken(name))
+        {
             return Err(refused(format!(
-                "{index} is not a file: a boot fails to open the segment"
+                "{taken} is not a file: a boot fails to open the segment"
             )));
-        } else if !state.dir.contains(&index) {
+        }
+        let broken = if !state.dir.contains(&index) {
             Broken::Yes(self.missing_index(base, &index))
         } else {
             self.load_side_indexes(state, base)?

@@ -110,6 +110,84 @@ fn a_dir_where_a_file_should_be() {
     }
 }
 
+/// A boot fails to open such a segment, so nothing is handed over; of a `.log` it sees nothing, and records are missing.
+#[test]
+fn no_file_where_a_segment_keeps_one() {
+    let put = |tree: &Tree, name: &str, is_link: bool| {
+        let path = tree.path("d1/t-0").join(name);
+        let _ = fs::remove_file(&path);
+        if is_link {
+            symlink("nowhere", path).unwrap();
+        } else {
+            fs::create_dir(path).unwrap();
+        }
+    };
+    let hand_over = |tree: &Tree| {
+        let arguments = [
+            "--log-dirs",
+            "d1",
+            "--kafka-version",
+            "4.4.0",
+            "recover",
+            "--hand-over",
+            "clean",
+            "--apply",
+            "--yes-to-all",
+            "--json",
+        ];
+        run(&tree.path("."), &arguments)
+    };
+    for name in [
+        "00000000000000001000.txnindex",
+        "00000000000000003000.txnindex",
+        "00000000000000003000.index",
+    ] {
+        for is_link in [false, true] {
+            let tree = Tree::t4_unflushed();
+            put(&tree, name, is_link);
+            let ran = hand_over(&tree).exits(3);
+            assert!(ran.out.contains(name), "{}", ran.out);
+            assert!(!tree.path("d1/.kafka_cleanshutdown").exists(), "{name}");
+        }
+    }
+    let tree = Tree::t4_unflushed();
+    put(&tree, "00000000000000001000.log", false);
+    let ran = scan(&tree, "d1");
+    assert_eq!(
+        ran.finding("not_a_file")["file"],
+        "00000000000000001000.log"
+    );
+    let gap = ran.finding("segment_missing");
+    assert_eq!(
+        (gap["offset"].as_i64(), gap["severity"].as_str()),
+        (Some(1000), Some("warning"))
+    );
+}
+
+/// What cannot be read to an end is not waited for.
+#[test]
+fn a_pipe_or_an_endless_file_in_place_of_the_dirs_identity() {
+    for is_pipe in [true, false] {
+        let tree = Tree::t4();
+        let path = tree.path("d1/meta.properties");
+        fs::remove_file(&path).unwrap();
+        if is_pipe {
+            nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        } else {
+            fs::File::create(&path).unwrap().set_len(1 << 40).unwrap();
+        }
+        for command in ["scan", "status"] {
+            let ran = run(&tree.path("."), &["--log-dirs", "d1", command, "--json"]);
+            assert!(
+                ran.err.is_empty() || ran.err.contains("next: "),
+                "{}",
+                ran.err
+            );
+            assert!(ran.exit < 4, "{ran:?}");
+        }
+    }
+}
+
 #[test]
 fn a_file_that_is_missing() {
     for (file, code) in [

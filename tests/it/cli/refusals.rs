@@ -121,6 +121,47 @@ fn a_lock_in_any_log_dir_is_a_living_broker() {
     assert_eq!(tree.fingerprint("d1"), before);
 }
 
+/// A broker that uses any log dir of a configuration uses them all, whichever of them were named; copies stand alone.
+#[test]
+fn a_log_dir_that_was_not_named_keeps_its_broker() {
+    let tree = Tree::t4();
+    tree.add_log_dir("d2", 2);
+    tree.add_log_dir("copy", 3);
+    tree.add_partition("copy", "t-0", 1);
+    let dirs = ["d1", "d2"].map(|dir| tree.path(dir).display().to_string());
+    tree.write(
+        "server.properties",
+        format!("log.dirs={}\n", dirs.join(",")),
+    );
+    let before = tree.fingerprint("d1");
+    let recover = |dir: &str, state: &str| {
+        let arguments = [
+            "--config",
+            "server.properties",
+            "--log-dirs",
+            dir,
+            "--state-dir",
+            state,
+            "--kafka-version",
+            "4.4.0",
+            "recover",
+            "--apply",
+            "--yes-to-all",
+        ];
+        run(&tree.path("."), &arguments)
+    };
+    let ran = recover("d1", "d2/state").exits(2);
+    assert!(ran.err.contains("d2"), "{}", ran.err);
+    assert!(!tree.path("d2/state").exists());
+    let lock = hold_lock(&tree.path("d2"));
+    let ran = recover("d1", "state").exits(4);
+    assert!(ran.err.contains("d2"), "{}", ran.err);
+    assert_eq!(tree.fingerprint("d1"), before);
+    recover("copy", "state").exits(0);
+    drop(lock);
+    recover("d1", "state").exits(0);
+}
+
 #[test]
 fn a_file_open_for_writing_is_a_living_broker() {
     let tree = Tree::t4();

@@ -38,7 +38,7 @@ impl Broker {
 
     /// Looks for the process again.
     pub(super) fn look_again(&mut self) {
-        self.look.presence = presence_of(&self.look.candidate, &self.look.log_dirs);
+        self.look.presence = presence_of(&self.look.candidate, &self.look.guarded);
         self.take(self.look.presence.pid());
     }
 
