@@ -1,14 +1,16 @@
 //! What mirrors have of the logs from which segments could go.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicU64;
 
 use super::{Context, Look};
 use crate::app::text::plural;
 use crate::disk::{RealStorage, Storage as _};
 use crate::engine::{FactsRequest, read_copied_facts};
-use crate::mirror::{CopiedTo, Thinning, copied_to, unread_syncs};
+use crate::mirror::{
+    ClusterFacts, CopiedTo, HiddenMirror, Thinning, copied_to, hidden_mirrors, may_be_mirrored,
+    shows_a_mirror, unread_syncs,
+};
 use crate::plan::cleanup::{FreeableLog, MirrorCopy};
 
 /// How the topics of offset syncs begin.
@@ -16,8 +18,8 @@ const SYNCS_PREFIX: &str = "mm2-offset-syncs.";
 
 /// Names the mirrors of each log, by the offset syncs in the log dirs; returns what is doubtful about them too.
 ///
-/// Beside a running broker, of which nobody asked to read the batches (`may_read`), syncs that lie here are only named.
-/// Without a topic of syncs in the dirs or in the metadata nothing says that there is a mirror, and nothing is told.
+/// Beside a running broker, of which nobody asked to read the batches (`may_read`), topics that show a mirror are only named.
+/// Without one in the dirs or in the metadata nothing says that there is a mirror, and nothing is told.
 pub(super) fn with_mirrors(
     context: &Context,
     look: &Look,
@@ -28,14 +30,13 @@ pub(super) fn with_mirrors(
         return (logs, Vec::new());
     }
     if !may_read {
-        let unread = syncs_here(&look.log_dirs);
-        let doubt = unread.first().map(|first| {
+        let first = topics_of_mirrors(look).into_iter().next();
+        let why = first.map(|first| {
             format!(
-                "whether a mirror has what goes is not known: {first} lies here, and the batches of a running broker are not read \
-                 (krescue mirror flows asks the cluster)"
+                "{first} lies here, and the batches of a running broker are not read (krescue mirror flows asks the cluster)"
             )
         });
-        return (logs, doubt.into_iter().collect());
+        return known_by(logs, &[], &[], why.into_iter().collect());
     }
     let counter = AtomicU64::new(0);
     let request = FactsRequest {
@@ -45,50 +46,81 @@ pub(super) fn with_mirrors(
         thinning: Thinning::default(),
         counter: &counter,
     };
-    let facts = match read_copied_facts(&RealStorage, request, look.topics.image.as_deref()) {
-        Ok(facts) => facts,
-        Err(error) => {
-            let text = format!(
-                "what mirrors have copied is not known: {}",
-                error.sentence()
+    match read_copied_facts(&RealStorage, request, look.topics.image.as_deref()) {
+        Ok(facts) => {
+            let (logs, mut doubts) = known_by(
+                logs,
+                &copied_to(&facts),
+                &hidden_mirrors(&facts),
+                unread(&facts),
             );
-            return (logs, vec![text]);
+            let findings = facts.findings.iter();
+            let findings = findings.filter(|it| it.place.contains("mm2-offset-syncs"));
+            doubts.extend(findings.map(|it| format!("{}: {}", it.place, it.text)));
+            (logs, doubts)
         }
-    };
-    let mirrors = copied_to(&facts);
-    let logs: Vec<FreeableLog> = logs
-        .into_iter()
-        .map(|log| {
-            let copies = copies(&mirrors, &log);
-            log.mirrored_by(copies)
-        })
-        .collect();
-    let mut doubts = lacking(&logs);
-    for unread in unread_syncs(&facts) {
-        let brokers: Vec<String> = unread.brokers.iter().map(ToString::to_string).collect();
-        doubts.push(format!(
-            "whether a mirror has what goes is not known: {}-{} lies on broker {} (krescue mirror flows there, or the \
-             cluster itself, tells it)",
-            unread.topic,
-            unread.partition,
-            brokers.join(", ")
-        ));
+        Err(error) => {
+            let why = format!("what mirrors have copied: {}", error.sentence());
+            known_by(logs, &[], &[], vec![why])
+        }
     }
-    let findings = facts.findings.iter();
-    let findings = findings.filter(|it| it.place.contains("mm2-offset-syncs"));
-    doubts.extend(findings.map(|it| format!("{}: {}", it.place, it.text)));
+}
+
+/// Names the mirrors of each log: those of which it is known how far they are, those of which it is not, and why nothing is
+/// known of others.
+fn known_by(
+    logs: Vec<FreeableLog>,
+    mirrors: &[CopiedTo],
+    hidden: &[HiddenMirror],
+    unread: Vec<String>,
+) -> (Vec<FreeableLog>, Vec<String>) {
+    let of = |log: FreeableLog| {
+        let topic = log.topic_partition.topic.clone();
+        let copies = copies(mirrors, &log);
+        let hidden = hidden.iter().filter(|it| it.may_copy(&topic));
+        let mut unknown: Vec<String> = hidden.map(ToString::to_string).collect();
+        if may_be_mirrored(&topic) {
+            unknown.extend(unread.iter().cloned());
+        }
+        log.mirrored_by(copies, unknown)
+    };
+    let logs: Vec<FreeableLog> = logs.into_iter().map(of).collect();
+    let mut doubts = lacking(&logs);
+    let unknown: BTreeSet<&String> = logs.iter().flat_map(|log| &log.unknown_mirrors).collect();
+    let unknown = unknown.into_iter().map(|why| {
+        format!(
+            "whether a mirror has what goes is not known, and it counts as good records (class C): {why}"
+        )
+    });
+    doubts.extend(unknown);
     (logs, doubts)
 }
 
-/// Returns the partition dirs of offset syncs, by their names.
-fn syncs_here(log_dirs: &[PathBuf]) -> Vec<String> {
-    let dirs = log_dirs.iter();
+/// Says which syncs lie on other brokers.
+fn unread(facts: &ClusterFacts) -> Vec<String> {
+    let unread = unread_syncs(facts).into_iter();
+    let unread = unread.map(|unread| {
+        let brokers: Vec<String> = unread.brokers.iter().map(ToString::to_string).collect();
+        format!(
+            "{}-{} lies on broker {} (krescue mirror flows there, or the cluster itself, tells it)",
+            unread.topic,
+            unread.partition,
+            brokers.join(", ")
+        )
+    });
+    unread.collect()
+}
+
+/// Returns the partition dirs that show a mirror: those of offset syncs first.
+fn topics_of_mirrors(look: &Look) -> Vec<String> {
+    let dirs = look.log_dirs.iter();
     let listed = dirs.filter_map(|dir| RealStorage.list(dir).ok()).flatten();
-    let names = listed.map(|entry| entry.name);
-    let mut names: Vec<String> = names
-        .filter(|name| name.starts_with(SYNCS_PREFIX))
-        .collect();
-    names.sort();
+    let here = listed.map(|entry| entry.name).filter(|name| {
+        let topic = name.rsplit_once('-').map(|(topic, _)| topic);
+        topic.is_some_and(shows_a_mirror)
+    });
+    let mut names: Vec<String> = here.collect();
+    names.sort_by_key(|name| (!name.starts_with(SYNCS_PREFIX), name.clone()));
     names
 }
 

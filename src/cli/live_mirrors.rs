@@ -3,12 +3,14 @@
 use super::clock;
 use super::live_facts::Cuts;
 use crate::client::{Client, ClientError};
-use crate::mirror::{ClusterFacts, CopiedTo, copied_to, unread_syncs};
+use crate::mirror::{
+    ClusterFacts, CopiedTo, copied_to, hidden_mirrors, may_be_mirrored, unread_syncs,
+};
 use crate::observe::mirror::read_copied;
 use crate::plan::{LiveMirrors, MirrorBelow};
 
-/// Returns the mirrors that are not known to have copied all that `cuts` let go of `topic`; `None` where it is not known what
-/// goes.
+/// Returns the mirrors that are not known to have copied all that `cuts` let go of `topic`, those of whose syncs nothing lies
+/// on this cluster too; `None` where it is not known what goes.
 ///
 /// # Errors
 ///
@@ -26,7 +28,7 @@ pub(super) async fn mirrors_below(
         .into_iter()
         .filter(|mirror| mirror.partitions.contains_key(topic))
         .collect();
-    let mut unread = unread(&facts);
+    let mut unread = unread(&facts, topic);
     let Some(cuts) = cuts else {
         unread.extend(mirrors.iter().map(|mirror| {
             let mirror = &mirror.mirror;
@@ -60,12 +62,19 @@ pub(super) async fn mirrors_below(
     Ok(LiveMirrors { below, unread })
 }
 
-/// Says what of the mirrors' syncs could not be read.
-fn unread(facts: &ClusterFacts) -> Vec<String> {
+/// Says which mirrors may copy `topic` and what of their syncs could not be read, or lies elsewhere.
+fn unread(facts: &ClusterFacts, topic: &str) -> Vec<String> {
+    if !may_be_mirrored(topic) {
+        return Vec::new();
+    }
     let missing = unread_syncs(facts).into_iter();
     let missing =
         missing.map(|it| format!("{}-{} has no leader that tells", it.topic, it.partition));
     let findings = facts.findings.iter();
     let findings = findings.map(|it| format!("{}: {}", it.place, it.text));
-    findings.chain(missing).collect()
+    let hidden = hidden_mirrors(facts).into_iter();
+    let hidden = hidden
+        .filter(|it| it.may_copy(topic))
+        .map(|it| format!("whether {} has all of it: {it}", it.mirror));
+    findings.chain(missing).chain(hidden).collect()
 }

@@ -32,7 +32,7 @@ pub fn tells_what_is_copied(topic: &str) -> bool {
     )
 }
 
-/// Returns who copies topics of a cluster; no word of mirrors whose syncs lie on their own cluster.
+/// Returns who copies topics of a cluster; mirrors whose syncs lie on their own cluster are told by [`super::hidden_mirrors`].
 pub fn copied_to(facts: &ClusterFacts) -> Vec<CopiedTo> {
     let mut all = vec![];
     for name in facts.topics() {
@@ -58,11 +58,14 @@ pub fn copied_to(facts: &ClusterFacts) -> Vec<CopiedTo> {
     all
 }
 
-/// Returns the topics of syncs that the cluster has and nobody read: what their mirrors have is not known.
+/// Returns the topics of syncs that the cluster has and nobody read: what their mirrors have is not known. Those of another
+/// cluster's topics are not among them.
 pub fn unread_syncs(facts: &ClusterFacts) -> Vec<MissingPartition> {
     let mut missing = facts.missing();
     missing.retain(|it| {
-        InternalTopic::of(&it.topic) == Some(InternalTopic::OffsetSyncs) && it.partition == 0
+        InternalTopic::of(&it.topic) == Some(InternalTopic::OffsetSyncs)
+            && it.partition == 0
+            && !is_a_source(facts, alias(&it.topic))
     });
     missing
 }

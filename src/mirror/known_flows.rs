@@ -186,15 +186,16 @@ fn seen_flows(alias: &str, cluster: &ClusterFacts) -> BTreeSet<FlowName> {
     flows
 }
 
+/// What a topic of MirrorMaker 2's own holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum OwnTopic {
+pub(super) enum OwnTopic {
     OffsetSyncs,
     Checkpoints,
     Configs,
 }
 
 /// Tells the alias in a name of MirrorMaker 2's own, whatever the separator.
-fn own_topic(topic: &str) -> Option<(&str, OwnTopic)> {
+pub(super) fn own_topic(topic: &str) -> Option<(&str, OwnTopic)> {
     let between = |start: &str, end: &str| {
         let rest = topic.strip_prefix(start)?.strip_suffix(end)?;
         let separator = rest.chars().next().filter(|it| !it.is_alphanumeric())?;

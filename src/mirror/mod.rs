@@ -13,6 +13,7 @@ mod failover;
 mod filter;
 mod flow;
 mod headroom;
+mod hidden;
 mod known_flows;
 mod lag;
 mod lint;
@@ -48,6 +49,7 @@ pub use flow::{
     flows_of_file,
 };
 pub use headroom::{Headroom, RetainedBy};
+pub use hidden::{HiddenMirror, HiddenWhy, hidden_mirrors, may_be_mirrored, shows_a_mirror};
 pub use known_flows::{VersionSource, flows_of_connectors, known_flows, version_of};
 pub use lag::{FlowStatus, PartitionLag, flow_status, partition_lag};
 pub use lint::{Lint, LintReport, LintSeverity, SilentLint, lint};

@@ -146,7 +146,8 @@ impl LivePlan {
 
     /// Returns how it must be confirmed.
     pub fn class(&self) -> Class {
-        if !self.mirrors.below.is_empty() || self.made_anew {
+        // What a mirror is not known to have may be nowhere else.
+        if !self.mirrors.is_empty() || self.made_anew {
             return Class::C;
         }
         match &self.act {
@@ -493,6 +494,8 @@ mod tests {
         let mut plan = configs("retention.ms", Some("86400000"), None, 5);
         assert_eq!(plan.class(), Class::B);
         plan.mirrors.unread.push("?".to_owned());
+        assert_eq!(plan.class(), Class::C, "it is not known to have it");
+        plan.mirrors.unread.clear();
         assert_eq!(plan.class(), Class::B);
         plan.mirrors.below.push(MirrorBelow {
             mirror: "west".to_owned(),

@@ -465,6 +465,7 @@ mod tests {
                 })
                 .collect(),
             mirrors: Vec::new(),
+            unknown_mirrors: Vec::new(),
         }
     }
 

@@ -25,6 +25,13 @@ pub(super) fn mirror_finding(mirror: &MirrorCopy, begin: Offset, end: Offset) ->
     })
 }
 
+/// Returns that a mirror may lack all that goes.
+pub(super) fn unknown_mirror_finding(why: &str) -> Finding {
+    let text = format!("whether a mirror has what goes is not known: {why}");
+    Finding::new(FindingCode::NotMirrored, Severity::Loss, text)
+        .next("Look with krescue mirror flows, with both clusters named, or take space elsewhere.")
+}
+
 /// Returns which groups have not read all of what goes.
 pub(super) fn groups_finding(below: &[GroupBelow], start: Offset) -> Finding {
     let count = match below.len() {

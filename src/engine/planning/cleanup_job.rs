@@ -415,6 +415,7 @@ mod tests {
                     past_retention: true,
                 }],
                 mirrors: vec![],
+                unknown_mirrors: vec![],
             }],
             kafka_version: KafkaVersion::new(4, 4, 0),
             version_source: String::new(),

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::cleanup_findings::{groups_finding, head_finding, mirror_finding, unfinished_finding};
+use super::cleanup_findings::{
+    groups_finding, head_finding, mirror_finding, unfinished_finding, unknown_mirror_finding,
+};
 use super::cleanup_job::{Choice, CleanupSpec};
 use crate::disk::{EntryKind, Listed, Storage};
 use crate::engine::read::dir_facts::{DirFacts, read_whole};
@@ -286,6 +288,9 @@ impl CleanupLog {
         let begin = first.base_offset.max(log.log_start_offset);
         plan.findings
             .extend(of_mirrors.filter_map(|mirror| mirror_finding(mirror, begin, start)));
+        let unknown = log.unknown_mirrors.iter();
+        plan.findings
+            .extend(unknown.map(|why| unknown_mirror_finding(why)));
         if let Some(evidence) = evidence {
             plan.findings.push(head_finding(&evidence, spec.now, cost));
         }

@@ -205,6 +205,7 @@ mod tests {
             log_end_offset: None,
             segments: segments.collect(),
             mirrors: Vec::new(),
+            unknown_mirrors: Vec::new(),
         }
     }
 
@@ -288,7 +289,7 @@ mod tests {
             (Some(8), 0, 11),
             (None, 0, 20),
         ] {
-            let log = past().mirrored_by(vec![west(copied)]);
+            let log = past().mirrored_by(vec![west(copied)], vec![]);
             let cheap = log.segments.iter().take_while(|of| of.past_retention);
             assert_eq!(cheap.count(), count, "{copied:?}");
             assert_eq!(log.mirrors[0].uncopied(Offset(0), Offset(20)), uncopied);
@@ -302,10 +303,12 @@ mod tests {
             };
             assert_eq!(cost, want, "{copied:?}");
         }
+        let unknown = past().mirrored_by(vec![west(Some(29))], vec!["?".to_owned()]);
+        assert!(!unknown.segments.iter().any(|of| of.past_retention));
         // What was deleted before is nobody's loss.
         let mut log = past();
         log.log_start_offset = Offset(7);
-        let log = log.mirrored_by(vec![west(Some(6))]);
+        let log = log.mirrored_by(vec![west(Some(6))], vec![]);
         assert_eq!(log.mirrors[0].uncopied(Offset(7), Offset(10)), 3);
         assert!(!log.segments[0].past_retention);
     }

@@ -83,5 +83,6 @@ fn log_of(facts: &LogFacts, segments: Vec<FreeableSegment>) -> Option<FreeableLo
         log_end_offset: facts.log_end_offset,
         segments,
         mirrors: Vec::new(),
+        unknown_mirrors: Vec::new(),
     })
 }

@@ -85,6 +85,8 @@ pub struct FreeableLog {
     pub segments: Vec<FreeableSegment>,
     /// The mirrors that copy it.
     pub mirrors: Vec<MirrorCopy>,
+    /// Why it is not known whether others have it, a sentence each.
+    pub unknown_mirrors: Vec<String>,
 }
 
 /// How far a mirror has copied a log.
@@ -109,16 +111,18 @@ impl MirrorCopy {
 }
 
 impl FreeableLog {
-    /// Names the mirrors: what one of them is not known to have counts as good records, also where retention deletes it.
+    /// Names the mirrors, and why others are `unknown`: what one of them is not known to have counts as good records, also
+    /// where retention deletes it.
     #[must_use]
-    pub fn mirrored_by(mut self, mirrors: Vec<MirrorCopy>) -> Self {
+    pub fn mirrored_by(mut self, mirrors: Vec<MirrorCopy>, unknown: Vec<String>) -> Self {
         let start = self.log_start_offset;
         for segment in &mut self.segments {
             let base = segment.base_offset.max(start);
             let lacks = |mirror: &MirrorCopy| mirror.uncopied(base, segment.next_offset) > 0;
-            segment.past_retention &= !mirrors.iter().any(lacks);
+            segment.past_retention &= unknown.is_empty() && !mirrors.iter().any(lacks);
         }
         self.mirrors = mirrors;
+        self.unknown_mirrors = unknown;
         self
     }
 }

@@ -200,6 +200,7 @@ fn log(name: &str, past: i64, all: i64) -> FreeableLog {
             .map(|number| segment(number, number < past))
             .collect(),
         mirrors: vec![],
+        unknown_mirrors: vec![],
     }
 }
 

@@ -93,7 +93,7 @@ fn without_the_mirrors_syncs_the_missing_fact_is_named() {
     let mirror = mirror();
     fs::remove_dir_all(mirror.path("primary/mm2-offset-syncs.secondary.internal-0")).unwrap();
     let ran = cleanup(&mirror, &["--past-retention", TOPIC, "--json"]).exits(3);
-    assert_eq!(ran.summary()["class"], "B");
+    assert_eq!(ran.summary()["class"], "C", "it is not known to have it");
     let said = cleanup(&mirror, &["--past-retention", TOPIC]).out;
     assert!(
         said.contains("mm2-offset-syncs.secondary.internal-0 lies on broker 1"),
@@ -114,5 +114,75 @@ fn beside_a_running_broker_the_syncs_are_named_and_not_read() {
             && text.contains("batches of a running broker are not read")
     });
     assert!(named, "{doubts:?}");
+    let text = ran.finding("not_mirrored")["text"].to_string();
+    assert!(text.contains("is not known"), "{text}");
+    assert_eq!(ran.summary()["class"], "C");
+}
+
+/// Sets `offset-syncs.topic.location=target` in the connectors' configurations on the source, in place of a key as long.
+fn keep_syncs_on_the_target(mirror: &Mirror) {
+    let dir = mirror.path("primary/mm2-configs.secondary.internal-0");
+    let log = dir.join(file_name(0, "log"));
+    let mut bytes = fs::read(&log).unwrap();
+    let old = br#""sync.group.offsets.interval.seconds":"5""#;
+    let mut new = br#""offset-syncs.topic.location":"target""#.to_vec();
+    new.resize(old.len(), b' ');
+    let mut at = 0;
+    while at < bytes.len() {
+        let size = 12 + i32::from_be_bytes(bytes[at + 8..at + 12].try_into().unwrap());
+        let batch = &mut bytes[at..at + usize::try_from(size).unwrap()];
+        let found = batch.windows(old.len()).position(|it| it == old);
+        if let Some(found) = found {
+            batch[found..found + old.len()].copy_from_slice(&new);
+            let crc = crc32c::crc32c(&batch[21..]);
+            batch[17..21].copy_from_slice(&crc.to_be_bytes());
+        }
+        at += batch.len();
+    }
+    fs::write(&log, bytes).unwrap();
+}
+
+#[test]
+fn with_the_syncs_on_the_target_it_is_not_known_what_the_mirror_has() {
+    let mirror = mirror();
+    keep_syncs_on_the_target(&mirror);
+    let ran = cleanup(&mirror, &["--past-retention", TOPIC, "--json"]).exits(3);
+    assert_eq!(ran.summary()["class"], "C");
+    let finding = ran.finding("not_mirrored");
+    assert_eq!(finding["severity"], "loss");
+    let text = finding["text"].as_str().unwrap();
+    assert!(
+        text.starts_with("whether a mirror has what goes is not known")
+            && text.contains("the flow from secondary has offset-syncs.topic.location=target"),
+        "{text}"
+    );
+    let said = cleanup(&mirror, &["--past-retention", TOPIC]).out;
+    assert!(
+        said.contains("counts as good records (class C): the flow from secondary"),
+        "{said}"
+    );
+}
+
+#[test]
+fn settings_of_the_mirror_that_nobody_can_read_leave_it_unknown() {
+    let mirror = mirror();
+    for name in [
+        "__cluster_metadata-0",
+        "mm2-offset-syncs.secondary.internal-0",
+    ] {
+        fs::remove_dir_all(mirror.path("primary").join(name)).unwrap();
+    }
+    // The flow from the other cluster runs with its defaults: one to there would keep its syncs here.
+    let ran = cleanup(&mirror, &["--past-retention", TOPIC, "--json"]);
     assert!(!ran.codes().contains(&"not_mirrored".to_owned()));
+    let configs = mirror.path("primary/mm2-configs.secondary.internal-0");
+    fs::write(configs.join(file_name(0, "log")), []).unwrap();
+    // Good records stay where no metadata says who else has them.
+    let ran = cleanup(&mirror, &["--past-retention", TOPIC, "--json"]).exits(0);
+    let doubts = ran.kind("doubt");
+    let told = doubts.iter().any(|it| {
+        let text = it["text"].as_str().unwrap();
+        text.contains("mm2-configs.secondary.internal tells of a MirrorMaker 2")
+    });
+    assert!(told, "{doubts:?}");
 }

@@ -99,6 +99,7 @@ impl Host {
             log_end_offset: None,
             segments,
             mirrors: Vec::new(),
+            unknown_mirrors: Vec::new(),
         })
     }
 
