@@ -254,7 +254,7 @@ fn expiry(
         .and_then(|live| live.offsets_retention_ms);
     let keeps = told_ms.unwrap_or(RETENTION_MS);
     let names: BTreeSet<&str> = positions.iter().map(|it| it.group.as_str()).collect();
-    let mut due: Vec<(i64, &str)> = vec![];
+    let mut due: Vec<(i64, &str, String)> = vec![];
     let mut not_told: BTreeSet<&str> = BTreeSet::new();
     for (name, group) in groups.iter().flatten() {
         if !names.contains(name) || group.is_active() || group.commits.is_empty() {
@@ -263,7 +263,7 @@ fn expiry(
         let commits = group.commits.values().flat_map(BTreeMap::values);
         let newest = commits.filter_map(|commit| commit.timestamp).max();
         match newest.max(group.state_timestamp) {
-            Some(since) => due.push((since.0.saturating_add(keeps), name)),
+            Some(since) => due.push((since.0.saturating_add(keeps), name, since.rfc3339())),
             None => {
                 not_told.insert(name);
             }
@@ -280,24 +280,33 @@ fn expiry(
         told.push("no group of this flow has a commit on the target".to_owned());
     }
     let hours = |ms: i64| ms / 3_600_000;
-    if let Some((at, name)) = due.first() {
+    if let Some((at, name, since)) = due.first() {
         let limit = told_ms.map_or_else(
             || "with offsets.retention.minutes at its default of 7 days".to_owned(),
             |ms| format!("by offsets.retention.minutes of {}", ms / 60_000),
         );
         let left = at.saturating_sub(now.0);
         told.push(if left < 0 {
-            format!("{name} was due {} h ago, {limit}", hours(-left))
+            format!(
+                "{name} was due {} h ago, {limit} (idle since {since})",
+                hours(-left)
+            )
         } else {
-            format!("{name} is first, in {} h, {limit}", hours(left))
+            format!(
+                "{name} is first, in {} h, {limit} (idle since {since})",
+                hours(left)
+            )
         });
     }
-    for (at, name) in due.iter().skip(1).take(SHOWN_GROUPS) {
+    for (at, name, since) in due.iter().skip(1).take(SHOWN_GROUPS) {
         let left = at.saturating_sub(now.0);
-        told.push(format!("{name}: in {} h", hours(left.max(0))));
+        told.push(format!(
+            "{name}: in {} h (idle since {since})",
+            hours(left.max(0))
+        ));
     }
     if due.len() > SHOWN_GROUPS + 1 {
-        let last = due.last().map_or(0, |(at, _)| at.saturating_sub(now.0));
+        let last = due.last().map_or(0, |(at, ..)| at.saturating_sub(now.0));
         let more = due.len() - SHOWN_GROUPS - 1;
         told.push(format!(
             "and {more} more groups, the last in {} h",
@@ -306,7 +315,7 @@ fn expiry(
     }
     if !not_told.is_empty() {
         told.push(format!(
-            "a living cluster does not tell when these committed: {}",
+            "when these committed is not told (their partitions of __consumer_offsets were not read): {}",
             list(&not_told)
         ));
     }

@@ -38,13 +38,9 @@ pub(super) async fn read_contents(
             InternalTopic::Heartbeats => from_behind(start, end, HEARTBEATS),
             _ => start,
         };
-        let mut reader = Reader {
-            content: Content::new(topic, thinning),
-            records: CommittedRecords::of_broker(),
-            left_out: vec![],
-        };
-        let read = reader.read(client, (leader, partition), (from, end)).await;
-        if let Err(error) = read {
+        let reader =
+            read_content(client, (topic, thinning), (leader, partition), (from, end)).await;
+        if let Some(error) = reader.error {
             let text = format!("it was not read to its end: {}", error.in_one_line());
             found(facts, partition.to_string(), text);
         }
@@ -71,10 +67,29 @@ pub(super) async fn read_contents(
     Ok(())
 }
 
-struct Reader {
-    content: Content,
+/// Reads a partition of `topic` from an offset on to another, exclusive; what was read before an error counts.
+pub(super) async fn read_content(
+    client: &Client,
+    (topic, thinning): (InternalTopic, Thinning),
+    place: (i32, &TopicPartition),
+    range: (Offset, Offset),
+) -> Reader {
+    let mut reader = Reader {
+        content: Content::new(topic, thinning),
+        records: CommittedRecords::of_broker(),
+        left_out: vec![],
+        error: None,
+    };
+    reader.error = reader.read(client, place, range).await.err();
+    reader
+}
+
+/// What was read of a partition.
+pub(super) struct Reader {
+    pub(super) content: Content,
     records: CommittedRecords,
     left_out: Vec<String>,
+    pub(super) error: Option<ClientError>,
 }
 
 impl Reader {

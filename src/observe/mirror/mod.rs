@@ -2,6 +2,7 @@
 //!
 //! Nothing is written; no topic is made by asking for it. Records come at most up to the last stable offset.
 
+mod commit_times;
 mod contents;
 mod copied;
 mod groups;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::commit_times::read_commit_times;
 use super::contents::read_contents;
 use super::groups::read_groups;
 use crate::client::{
@@ -56,6 +57,7 @@ pub async fn read_live_facts(
     read_ends(client, &described, &mut facts).await?;
     read_contents(client, &described, request.thinning, &mut facts).await?;
     read_groups(client, &mut facts).await?;
+    read_commit_times(client, &described, &mut facts).await;
     facts.live = Some(LiveFacts {
         auto_create: auto_create(client).await,
         offsets_retention_ms: offsets_retention(client).await,
