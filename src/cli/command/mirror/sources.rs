@@ -108,6 +108,7 @@ pub(super) fn read(context: &Context, sources: &MirrorSources) -> Result<Known, 
         .mm2_version
         .map_or_else(Thinning::default, Thinning::of);
     let mut clients = BTreeMap::new();
+    let mut patience = live::Patience::new();
     for place in &sources.cluster {
         match &place.at {
             ClusterAt::LogDirs(dirs) => {
@@ -116,7 +117,8 @@ pub(super) fn read(context: &Context, sources: &MirrorSources) -> Result<Known, 
             }
             ClusterAt::Live(address) => {
                 let settings = settings.as_ref();
-                let read = live::read(context, (place, address), settings, thinning, &mut facts)?;
+                let known = (&mut facts, &mut patience);
+                let read = live::read(context, (place, address), settings, thinning, known)?;
                 clients.extend(read.map(|live| (place.alias.clone(), live)));
             }
         }
