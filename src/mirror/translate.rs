@@ -53,6 +53,8 @@ pub enum Why {
     SyncsUnknown,
     /// The flow writes no checkpoints.
     NotEmitted,
+    /// The partition has no sync, and a release up to 3.2 writes the commit as it is (KAFKA-12635).
+    TakenOver,
 }
 
 /// Why a flow's commits cannot be translated at all.
@@ -146,8 +148,11 @@ pub fn translate(
         .and_then(|remote| known_checkpoint(facts, flow, (group, remote, partition)))
         .cloned();
     let emits = flow.bool("emit.checkpoints.enabled", true) != Some(false);
+    let takes_over =
+        translated == Some(Translated::NoSync) && flow.version < KafkaVersion::new(3, 3, 0);
     let fresh = translated
         .and_then(Translated::downstream)
+        .or(takes_over.then_some(commit))
         .filter(|_| emits);
     let (downstream, why) = next_checkpoint(flow, commit, fresh, checkpoint.as_ref());
     let why = match why {
@@ -155,6 +160,7 @@ pub fn translate(
         None if !emits => Why::NotEmitted,
         None => match translated {
             None => Why::SyncsUnknown,
+            Some(Translated::NoSync) if takes_over => Why::TakenOver,
             Some(Translated::NoSync) => Why::NoSync,
             Some(Translated::TooOld { .. }) => Why::TooOld,
             Some(Translated::At { pair, .. }) if pair.upstream == commit => Why::Exact,

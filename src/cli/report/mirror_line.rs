@@ -258,6 +258,7 @@ fn why_code(why: Why) -> &'static str {
         Why::NoSync => "no_sync",
         Why::SyncsUnknown => "syncs_unknown",
         Why::NotEmitted => "not_emitted",
+        Why::TakenOver => "taken_over",
     }
 }
 

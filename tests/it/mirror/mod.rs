@@ -7,5 +7,6 @@ mod golden;
 mod hosts;
 mod lints;
 mod live_lints;
+mod oracle;
 mod readme;
 mod told;

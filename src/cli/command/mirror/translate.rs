@@ -195,5 +195,8 @@ fn why_words(it: &Translation) -> String {
         Why::NoSync => "no sync of this partition".to_owned(),
         Why::SyncsUnknown => "the topic of offset syncs is not known here".to_owned(),
         Why::NotEmitted => "emit.checkpoints.enabled is false".to_owned(),
+        Why::TakenOver => {
+            "no sync of this partition: releases up to 3.2 write the commit as it is".to_owned()
+        }
     }
 }
