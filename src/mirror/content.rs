@@ -299,16 +299,24 @@ fn push_checkpoint(
 ) -> Result<(), FormatError> {
     let ((group, topic, partition), checkpoint) =
         MirrorCheckpoint::decode(record.key, record.value)?;
+    let fact = |highest: Offset| {
+        checkpoint.map(|it| CheckpointFact {
+            upstream: it.upstream,
+            downstream: it.downstream,
+            highest_upstream: highest.max(it.upstream),
+            timestamp: record.timestamp,
+        })
+    };
     let known = checkpoints
-        .get(group)
-        .and_then(|topics| topics.get(topic)?.get(&partition));
-    let highest = known.map_or(Offset(i64::MIN), |known| known.highest_upstream);
-    let fact = checkpoint.map(|it| CheckpointFact {
-        upstream: it.upstream,
-        downstream: it.downstream,
-        highest_upstream: highest.max(it.upstream),
-        timestamp: record.timestamp,
-    });
+        .get_mut(group)
+        .and_then(|topics| topics.get_mut(topic)?.get_mut(&partition));
+    if let Some(known) = known
+        && let Some(fact) = fact(known.highest_upstream)
+    {
+        *known = fact;
+        return Ok(());
+    }
+    let fact = fact(Offset(i64::MIN));
     if !checkpoints.contains_key(group) {
         checkpoints.insert(group.to_owned(), BTreeMap::new());
     }

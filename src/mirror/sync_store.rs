@@ -62,6 +62,13 @@ struct Slot {
     pair: SyncPair,
 }
 
+impl Slot {
+    const ZERO: Self = Self {
+        record: 0,
+        pair: SyncPair::new(0, 0),
+    };
+}
+
 /// What a commit becomes on the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -127,8 +134,8 @@ impl SyncStore {
             self.slots.resize(SLOTS, newest);
             return;
         }
-        // What the slots held before, as far as they are set: most syncs set few of them.
-        let mut before_set = [newest; SLOTS];
+        // What the slots held before, as far as they are set: most syncs set few of them. Zeros are written fastest.
+        let mut before_set = [Slot::ZERO; SLOTS];
         self.set(0, newest, &mut before_set);
         let mut candidate = newest;
         let mut cursor = 0;
@@ -136,6 +143,10 @@ impl SyncStore {
             let (Some(before), Some(here)) = (self.slot(k - 1), self.slot(k)) else {
                 return;
             };
+            // From here on every slot stays; who would have been put here does not matter then.
+            if near(before, here, k - 1, k) {
+                return;
+            }
             let behind = self.slot(k + 1);
             let old = |j: usize| {
                 let set = before_set.get(j).filter(|_| j < k);
@@ -166,9 +177,6 @@ impl SyncStore {
                         break;
                     }
                 }
-            }
-            if near(before, here, k - 1, k) {
-                return;
             }
             self.set(k, candidate, &mut before_set);
         }

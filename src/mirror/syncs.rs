@@ -94,23 +94,20 @@ impl SyncsFacts {
             upstream: sync.upstream,
             downstream: sync.downstream,
         };
-        if !self.partitions.contains_key(topic) {
-            self.partitions.insert(topic.to_owned(), BTreeMap::new());
+        let known = self.partitions.get_mut(topic);
+        if let Some(known) = known.and_then(|partitions| partitions.get_mut(&partition)) {
+            return known.push(pair, record);
         }
-        let Some(partitions) = self.partitions.get_mut(topic) else {
-            return;
+        let mut first = PartitionSyncs {
+            store: SyncStore::new(self.thinning),
+            history: vec![],
+            last: pair,
+            last_timestamp: record.timestamp,
+            events: vec![],
         };
-        let thinning = self.thinning;
-        let known = partitions
-            .entry(partition)
-            .or_insert_with(|| PartitionSyncs {
-                store: SyncStore::new(thinning),
-                history: vec![],
-                last: pair,
-                last_timestamp: record.timestamp,
-                events: vec![],
-            });
-        known.push(pair, record);
+        first.push(pair, record);
+        let partitions = self.partitions.entry(topic.to_owned()).or_default();
+        partitions.insert(partition, first);
     }
 
     /// Returns what is known of a partition of the source.
