@@ -119,6 +119,8 @@ enum Seen {
 }
 
 struct Pair {
+    /// Whether a topic of the second cluster is copied to the first too.
+    both_ways: bool,
     kafka: Arc<Kafka>,
     folder: PathBuf,
     primary: Broker,
@@ -128,7 +130,9 @@ struct Pair {
 
 fn mirrored(version: &str) {
     let mut pair = Pair::start(version, &format!("mirror-{version}"));
+    pair.both_ways = true;
     pair.ask(&["make", &pair.primary.bootstrap()]);
+    pair.ask(&["home", &pair.secondary.bootstrap()]);
     let mut mirror = pair.start_mirror();
     pair.settle();
     pair.ask(&["more", &pair.primary.bootstrap(), "1"]);
@@ -141,14 +145,11 @@ fn mirrored(version: &str) {
     pair.settle();
     let source = pair.dump(&pair.primary, "source.txt");
     let target = pair.dump(&pair.secondary, "target.txt");
-    let answers = pair.folder.join("answers.txt");
-    pair.ask(&[
-        "answers",
-        &pair.secondary.bootstrap(),
-        answers.to_str().unwrap(),
-    ]);
+    let mut told = pair.answers("primary", &pair.secondary);
+    let back = pair.answers("secondary", &pair.primary);
+    assert!(back.len() > 10, "{back:?}");
+    told.extend(back);
     mirror.stop(Signal::SIGKILL);
-    let told = answers_of(&answers);
     // The brokers tell what their dirs will tell.
     let compared = pair.same_translations(version, &told, Seen::Live);
     pair.nothing_is_behind(&source, Seen::Live);
@@ -159,7 +160,7 @@ fn mirrored(version: &str) {
         pair.same_translations(version, &told, Seen::OnDisk),
         compared
     );
-    let kept = pair.nothing_is_missed(&source, &target);
+    let kept = pair.nothing_is_missed(&source, &target, Seen::OnDisk);
     pair.nothing_is_behind(&source, Seen::OnDisk);
     let facts = same_facts(&live, &pair.facts(Seen::OnDisk));
     eprintln!(
@@ -180,6 +181,7 @@ impl Pair {
         let folder = work_folder(name);
         let create = |name: &str| Broker::create(Arc::clone(&kafka), &folder.join(name), &SETTINGS);
         let mut pair = Self {
+            both_ways: false,
             primary: create("primary"),
             secondary: create("secondary"),
             kafka,
@@ -212,7 +214,7 @@ impl Pair {
         let file = self.folder.join("mm2.properties");
         let text = format!(
             "clusters = primary, secondary\nprimary.bootstrap.servers = {}\nsecondary.bootstrap.servers = {}\n\
-             primary->secondary.enabled = true\nprimary->secondary.topics = .*\nsecondary->primary.emit.heartbeats.enabled = false\n\
+             primary->secondary.enabled = true\nprimary->secondary.topics = .*\n{}\
              replication.factor = 1\noffset-syncs.topic.replication.factor = 1\ncheckpoints.topic.replication.factor = 1\n\
              heartbeats.topic.replication.factor = 1\nconfig.storage.replication.factor = 1\noffset.storage.replication.factor = 1\n\
              status.storage.replication.factor = 1\noffset.storage.partitions = 1\nstatus.storage.partitions = 1\n\
@@ -221,7 +223,12 @@ impl Pair {
              emit.heartbeats.interval.seconds = 1\nsync.group.offsets.enabled = true\nsync.group.offsets.interval.seconds = 1\n\
              secondary.offset.flush.interval.ms = 2000\nprimary.offset.flush.interval.ms = 2000\n",
             self.primary.bootstrap(),
-            self.secondary.bootstrap()
+            self.secondary.bootstrap(),
+            if self.both_ways {
+                "secondary->primary.enabled = true\nsecondary->primary.topics = home\n"
+            } else {
+                "secondary->primary.emit.heartbeats.enabled = false\n"
+            },
         );
         fs::write(&file, text).unwrap();
         let mut command = self
@@ -245,6 +252,13 @@ impl Pair {
             records.entry(place).or_default().push(record);
         }
         records
+    }
+
+    /// Returns what `RemoteClusterUtils` says on a cluster of the groups of another.
+    fn answers(&self, alias: &str, on: &Broker) -> BTreeMap<(String, String, i64), i64> {
+        let file = self.folder.join(format!("answers-{alias}.txt"));
+        self.ask(&["answers", &on.bootstrap(), alias, file.to_str().unwrap()]);
+        answers_of(&file)
     }
 
     /// Runs krescue over both clusters.
@@ -287,6 +301,12 @@ impl Pair {
     fn what_no_mirror_has_is_good_data(&self, version: &str) {
         let source = self.dump(&self.primary, "source-then.txt");
         let target = self.dump(&self.secondary, "target-then.txt");
+        let behind = self.lag_is_what_was_counted(&source, &target);
+        let kept = self.nothing_is_missed(&source, &target, Seen::Live);
+        eprintln!(
+            "{version}: {behind} offsets behind as counted, {kept} positions then miss nothing"
+        );
+        assert!(behind > 100 && kept > 60);
         let ask = |words: &[&str]| {
             let mut command = Command::new(env!("CARGO_BIN_EXE_krescue"));
             command
@@ -343,6 +363,7 @@ impl Pair {
         let bootstrap = self.secondary.bootstrap();
         // The groups of a target to which no commit was ever synced, but for one, and one that somebody uses.
         self.ask(&["forget", &bootstrap]);
+        self.kafkas_tool_takes_the_csv();
         let mut command = self.kafka.java("128m", "Mirrored");
         command.args(["hold", &bootstrap, BUSY]);
         let mut busy = Process::spawn(&mut command, &self.folder.join("busy.log"));
@@ -370,7 +391,7 @@ impl Pair {
         let positions: Vec<&Value> = shown
             .iter()
             .filter(|line| line["kind"] == "position" && !line["position"].is_null())
-            .filter(|line| line["group"] != BUSY)
+            .filter(|line| line["group"] != BUSY && line["remote_topic"] != "home")
             .collect();
         let read = self.read_on(&positions);
         let count = missed_nothing(&positions, &read, source, target);
@@ -383,6 +404,54 @@ impl Pair {
         let audit = fs::read_to_string(self.folder.join("state/audit.jsonl")).unwrap();
         assert!(audit.lines().count() >= 2, "{audit}");
         count
+    }
+
+    /// Kafka's own tool sets the positions of the files that krescue wrote: a group that is not on the target, and one that is.
+    fn kafkas_tool_takes_the_csv(&self) {
+        let bootstrap = self.secondary.bootstrap();
+        let csv = self.folder.join("csv");
+        let words = [
+            "failover",
+            "primary->secondary",
+            "--csv",
+            csv.to_str().unwrap(),
+        ];
+        let lines = self.krescue(&words, Seen::TargetLive);
+        let groups = ["everything", "g-plain-0-7"];
+        for group in groups {
+            let mut tool = self.kafka.java(
+                "128m",
+                "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand",
+            );
+            tool.args(["--bootstrap-server", &bootstrap, "--group", group]);
+            tool.args(["--reset-offsets", "--execute", "--from-file"]);
+            tool.arg(csv.join(format!("{group}.csv")));
+            run(&mut tool, group);
+        }
+        let file = self.folder.join("commits.txt");
+        self.ask(&[
+            "commits",
+            &bootstrap,
+            file.to_str().unwrap(),
+            groups[0],
+            groups[1],
+        ]);
+        let set = answers_of(&file);
+        let of_groups = |line: &&Value| {
+            line["kind"] == "position" && groups.iter().any(|group| line["group"] == *group)
+        };
+        let planned: BTreeMap<(String, String, i64), i64> = lines
+            .iter()
+            .filter(of_groups)
+            .map(|line| {
+                let word = |key: &str| line[key].as_str().unwrap().to_owned();
+                let partition = line["partition"].as_i64().unwrap();
+                let key = (word("group"), word("remote_topic"), partition);
+                (key, line["position"].as_i64().unwrap())
+            })
+            .collect();
+        assert_eq!(set, planned);
+        assert!(planned.len() >= 5, "{planned:?}");
     }
 
     /// Lets Kafka's consumers go on at the positions, as they stand on the target; returns the values that each read.
@@ -435,7 +504,9 @@ impl Pair {
         let mut wrong = vec![];
         let mut compared = 0;
         for line in lines.iter().filter(|line| line["kind"] == "translation") {
-            let topic = format!("primary.{}", line["topic"].as_str().unwrap());
+            let flow = line["flow"].as_str().unwrap();
+            let (alias, _) = flow.split_once("->").unwrap();
+            let topic = format!("{alias}.{}", line["topic"].as_str().unwrap());
             let key = (
                 line["group"].as_str().unwrap().to_owned(),
                 topic,
@@ -464,8 +535,8 @@ impl Pair {
 
     /// Checks each position: from there on the target has every copied record that the group had not read, and at most
     /// as many that it had read as krescue says.
-    fn nothing_is_missed(&self, source: &Records, target: &Records) -> usize {
-        let lines = self.krescue(&["failover", "primary->secondary"], Seen::OnDisk);
+    fn nothing_is_missed(&self, source: &Records, target: &Records, seen: Seen) -> usize {
+        let lines = self.krescue(&["failover", "primary->secondary"], seen);
         let mut kept = 0;
         for line in lines.iter().filter(|line| line["kind"] == "position") {
             let place = (
@@ -481,7 +552,11 @@ impl Pair {
             else {
                 continue;
             };
-            let offsets: BTreeMap<&str, i64> = source[&(place.0.to_owned(), place.1.clone())]
+            // Groups of the way back stand on their own topics there.
+            let Some(records) = source.get(&(place.0.to_owned(), place.1.clone())) else {
+                continue;
+            };
+            let offsets: BTreeMap<&str, i64> = records
                 .iter()
                 .map(|(offset, value)| (value.as_str(), *offset))
                 .collect();
@@ -510,6 +585,32 @@ impl Pair {
             kept += 1;
         }
         kept
+    }
+
+    /// With the mirror down and more written: each partition is as many offsets behind as follow its last copied record.
+    fn lag_is_what_was_counted(&self, source: &Records, target: &Records) -> i64 {
+        let lines = self.krescue(&["flows"], Seen::Live);
+        let mut all = 0;
+        for ((topic, partition), records) in source {
+            let Some(copies) = target.get(&(format!("primary.{topic}"), partition.clone())) else {
+                continue;
+            };
+            let copies: BTreeSet<&str> = copies.iter().map(|(_, value)| value.as_str()).collect();
+            let copied = records
+                .iter()
+                .filter(|(_, it)| copies.contains(it.as_str()));
+            let last = copied.map(|(offset, _)| *offset).max().unwrap();
+            let (end, _) = records.last().unwrap();
+            let is_it = |line: &&Value| {
+                line["kind"] == "mirrored_partition"
+                    && line["topic"] == **topic
+                    && line["partition"].to_string() == *partition
+            };
+            let line = lines.iter().find(is_it).unwrap();
+            assert_eq!(line["behind"], end - last, "{line}");
+            all += end - last;
+        }
+        all
     }
 
     /// All was copied when the source died, and the ends are the broker's.
@@ -597,6 +698,7 @@ fn same_facts(live: &Value, disk: &Value) -> usize {
     equal
 }
 
+/// Parses lines of group, topic, partition and offset.
 fn answers_of(file: &Path) -> BTreeMap<(String, String, i64), i64> {
     fs::read_to_string(file)
         .unwrap()

@@ -28,7 +28,9 @@ import org.apache.kafka.connect.mirror.RemoteClusterUtils;
  * java Mirrored make SOURCE           topics, records, transactions, groups
  * java Mirrored more SOURCE ROUND     further ones; some groups move on, one goes back
  * java Mirrored settle SOURCE TARGET  waits until all is copied and a whole pass over the groups has followed
- * java Mirrored answers TARGET FILE   what translateOffsets says of each group: group, topic, partition, offset
+ * java Mirrored home TARGET           a topic of the target's own, with its groups: it is copied back
+ * java Mirrored answers TARGET SOURCE-ALIAS FILE   what translateOffsets says of each group: group, topic, partition, offset
+ * java Mirrored commits CLUSTER FILE GROUP..  what each group has committed: group, topic, partition, offset
  * java Mirrored forget TARGET         deletes the groups that were synced, but for some
  * java Mirrored hold TARGET GROUP     is a member of a group until it is killed, and says when it is
  * java Mirrored resume TARGET WANTED FILE  consumes as each group, topic and partition of WANTED: those, and each value
@@ -43,7 +45,9 @@ public final class Mirrored {
             case "make" -> make(args[1]);
             case "more" -> more(args[1], Integer.parseInt(args[2]));
             case "settle" -> settle(args[1], args[2]);
-            case "answers" -> answers(args[1], Path.of(args[2]));
+            case "home" -> home(args[1]);
+            case "answers" -> answers(args[1], args[2], Path.of(args[3]));
+            case "commits" -> commits(args[1], Path.of(args[2]), List.of(args).subList(3, args.length));
             case "forget" -> forget(args[1]);
             case "hold" -> hold(args[1], args[2]);
             case "resume" -> resume(args[1], Path.of(args[2]), Path.of(args[3]));
@@ -76,7 +80,7 @@ public final class Mirrored {
             Thread.sleep(200);
         }
         try (Admin admin = admin(source)) {
-            Map<String, Long> ends = ends(source);
+            Map<String, Long> ends = ends(source, TOPICS);
             for (String place : ends.keySet()) {
                 long end = ends.get(place);
                 for (int part = 0; part <= 12; part++) {
@@ -101,7 +105,7 @@ public final class Mirrored {
             }
         }
         try (Admin admin = admin(source)) {
-            Map<String, Long> ends = ends(source);
+            Map<String, Long> ends = ends(source, TOPICS);
             for (String place : ends.keySet()) {
                 long end = ends.get(place);
                 for (int part = round; part <= 12; part += 3) {
@@ -110,6 +114,25 @@ public final class Mirrored {
                 commit(admin, "late-" + round + "-" + place, place, end - 1);
                 commit(admin, "back-" + place, place, round == 1 ? end - 2 : 7);
             }
+        }
+    }
+
+    private static void home(String target) throws Exception {
+        try (Admin admin = admin(target)) {
+            admin.createTopics(List.of(new NewTopic("home", 1, (short) 1))).all().get();
+            try (KafkaProducer<String, String> producer = producer(target, null)) {
+                for (int n = 0; n < 90; n++) {
+                    producer.send(new ProducerRecord<>("home", 0, null, "home:" + n));
+                    if (n % 7 == 0) {
+                        producer.flush();
+                    }
+                }
+            }
+            for (int part = 0; part <= 9; part++) {
+                commit(admin, "h-" + part, "home-0", 10 * part);
+            }
+            commit(admin, "h-late", "home-0", 89);
+            commit(admin, "h-beyond", "home-0", 95);
         }
     }
 
@@ -160,24 +183,40 @@ public final class Mirrored {
             there.clear();
             read(target, copies).forEach(record -> there.add(record.value()));
         }
+        boolean isBothWays;
+        try (Admin admin = admin(target)) {
+            isBothWays = admin.listTopics().names().get().contains("home");
+        }
+        while (isBothWays && read(source, List.of("secondary.home")).size() < read(target, List.of("home")).size()) {
+            Thread.sleep(300);
+        }
         // The second group appears only after a pass that began when the first had its checkpoint.
         String name = "sentinel-" + System.nanoTime();
         for (String group : List.of(name + "-a", name + "-b")) {
             try (Admin admin = admin(source)) {
-                for (Map.Entry<String, Long> end : ends(source).entrySet()) {
+                for (Map.Entry<String, Long> end : ends(source, TOPICS).entrySet()) {
                     commit(admin, group, end.getKey(), end.getValue());
                 }
             }
-            while (!isAtTheEnd(target, group)) {
+            if (isBothWays) {
+                try (Admin admin = admin(target)) {
+                    commit(admin, group + "-home", "home-0", ends(target, List.of("home")).get("home-0"));
+                }
+            }
+            List<TopicPartition> places = List.of(new TopicPartition("primary.plain", 0), new TopicPartition("primary.plain", 1), new TopicPartition("primary.compacted", 0));
+            while (!isAtTheEnd(target, "primary", group, places)) {
+                Thread.sleep(300);
+            }
+            while (isBothWays && !isAtTheEnd(source, "secondary", group + "-home", List.of(new TopicPartition("secondary.home", 0)))) {
                 Thread.sleep(300);
             }
         }
     }
 
-    private static boolean isAtTheEnd(String target, String group) throws Exception {
-        Map<TopicPartition, OffsetAndMetadata> told = RemoteClusterUtils.translateOffsets(Map.of("bootstrap.servers", target), "primary", group, Duration.ofSeconds(20));
+    private static boolean isAtTheEnd(String target, String alias, String group, List<TopicPartition> copies) throws Exception {
+        Map<TopicPartition, OffsetAndMetadata> told = RemoteClusterUtils.translateOffsets(Map.of("bootstrap.servers", target), alias, group, Duration.ofSeconds(20));
         try (KafkaConsumer<String, String> consumer = consumer(target)) {
-            Map<TopicPartition, Long> ends = consumer.endOffsets(List.of(new TopicPartition("primary.plain", 0), new TopicPartition("primary.plain", 1), new TopicPartition("primary.compacted", 0)));
+            Map<TopicPartition, Long> ends = consumer.endOffsets(copies);
             for (Map.Entry<TopicPartition, Long> end : ends.entrySet()) {
                 if (!told.containsKey(end.getKey()) || told.get(end.getKey()).offset() != end.getValue()) {
                     return false;
@@ -187,10 +226,10 @@ public final class Mirrored {
         }
     }
 
-    private static void answers(String target, Path file) throws Exception {
+    private static void answers(String target, String alias, Path file) throws Exception {
         Set<String> groups = new TreeSet<>();
         try (KafkaConsumer<byte[], byte[]> consumer = new KafkaConsumer<>(consumerProperties(target), new org.apache.kafka.common.serialization.ByteArrayDeserializer(), new org.apache.kafka.common.serialization.ByteArrayDeserializer())) {
-            TopicPartition checkpoints = new TopicPartition("primary.checkpoints.internal", 0);
+            TopicPartition checkpoints = new TopicPartition(alias + ".checkpoints.internal", 0);
             consumer.assign(List.of(checkpoints));
             consumer.seekToBeginning(List.of(checkpoints));
             long end = consumer.endOffsets(List.of(checkpoints)).get(checkpoints);
@@ -205,8 +244,19 @@ public final class Mirrored {
         }
         StringBuilder text = new StringBuilder();
         for (String group : groups) {
-            RemoteClusterUtils.translateOffsets(Map.of("bootstrap.servers", target), "primary", group, Duration.ofSeconds(30)).forEach((place, offset) ->
+            RemoteClusterUtils.translateOffsets(Map.of("bootstrap.servers", target), alias, group, Duration.ofSeconds(30)).forEach((place, offset) ->
                 text.append(group).append(' ').append(place.topic()).append(' ').append(place.partition()).append(' ').append(offset.offset()).append('\n'));
+        }
+        Files.writeString(file, text.toString());
+    }
+
+    private static void commits(String cluster, Path file, List<String> groups) throws Exception {
+        StringBuilder text = new StringBuilder();
+        try (Admin admin = admin(cluster)) {
+            for (String group : groups) {
+                admin.listConsumerGroupOffsets(group).partitionsToOffsetAndMetadata().get().forEach((place, offset) ->
+                    text.append(group).append(' ').append(place.topic()).append(' ').append(place.partition()).append(' ').append(offset.offset()).append('\n'));
+            }
         }
         Files.writeString(file, text.toString());
     }
@@ -293,11 +343,11 @@ public final class Mirrored {
         return records;
     }
 
-    private static Map<String, Long> ends(String cluster) {
+    private static Map<String, Long> ends(String cluster, List<String> topics) {
         Map<String, Long> ends = new TreeMap<>();
         try (KafkaConsumer<String, String> consumer = consumer(cluster)) {
             List<TopicPartition> places = new ArrayList<>();
-            TOPICS.forEach(topic -> consumer.partitionsFor(topic).forEach(it -> places.add(new TopicPartition(topic, it.partition()))));
+            topics.forEach(topic -> consumer.partitionsFor(topic).forEach(it -> places.add(new TopicPartition(topic, it.partition()))));
             consumer.endOffsets(places).forEach((place, end) -> ends.put(place.toString(), end));
         }
         return ends;
