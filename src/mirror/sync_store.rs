@@ -134,51 +134,8 @@ impl SyncStore {
             self.slots.resize(SLOTS, newest);
             return;
         }
-        // What the slots held before, as far as they are set: most syncs set few of them. Zeros are written fastest.
-        let mut before_set = [Slot::ZERO; SLOTS];
-        self.set(0, newest, &mut before_set);
-        let mut candidate = newest;
-        let mut cursor = 0;
-        for k in 1..SLOTS {
-            let (Some(before), Some(here)) = (self.slot(k - 1), self.slot(k)) else {
-                return;
-            };
-            // From here on every slot stays; who would have been put here does not matter then.
-            if near(before, here, k - 1, k) {
-                return;
-            }
-            let behind = self.slot(k + 1);
-            let old = |j: usize| {
-                let set = before_set.get(j).filter(|_| j < k);
-                set.copied().or_else(|| self.slot(j))
-            };
-            let fits = |offered: Slot| {
-                near(before, offered, k - 1, k)
-                    && far(before, offered, k - 1)
-                    && behind.is_none_or(|behind| far(offered, behind, k))
-            };
-            if self.thinning == Thinning::Neighbour {
-                if let Some(offered) = old(k - 1).filter(|it| fits(*it)) {
-                    candidate = offered;
-                }
-            } else {
-                while let Some(offered) = old(cursor) {
-                    let repeated =
-                        old(cursor + 1).is_some_and(|next| next.record == offered.record);
-                    let dead = repeated || !far(before, offered, k - 1);
-                    let taken = fits(offered);
-                    if taken {
-                        candidate = offered;
-                    }
-                    if taken || dead {
-                        cursor += 1;
-                    }
-                    if !(dead && cursor < k) {
-                        break;
-                    }
-                }
-            }
-            self.set(k, candidate, &mut before_set);
+        if let Ok(slots) = <&mut [Slot; SLOTS]>::try_from(self.slots.as_mut_slice()) {
+            take(slots, newest, self.thinning);
         }
     }
 
@@ -215,15 +172,55 @@ impl SyncStore {
             (last.replace(slot.record) != Some(slot.record)).then_some(slot.pair)
         })
     }
+}
 
-    fn slot(&self, k: usize) -> Option<Slot> {
-        self.slots.get(k).copied()
-    }
-
-    fn set(&mut self, k: usize, slot: Slot, before_set: &mut [Slot; SLOTS]) {
-        if let (Some(place), Some(before)) = (self.slots.get_mut(k), before_set.get_mut(k)) {
-            *before = std::mem::replace(place, slot);
+/// Puts a sync that is newer than all into slot 0; what it displaces moves on as far as Kafka lets it.
+fn take(slots: &mut [Slot; SLOTS], newest: Slot, thinning: Thinning) {
+    // What the slots held before, as far as they are set: most syncs set few of them. Zeros are written fastest.
+    let mut old = [Slot::ZERO; SLOTS];
+    old[0] = std::mem::replace(&mut slots[0], newest);
+    let mut before = newest;
+    let mut candidate = newest;
+    let mut cursor = 0;
+    for k in 1..SLOTS {
+        let (Some(here), behind) = (slots.get(k).copied(), slots.get(k + 1).copied()) else {
+            return;
+        };
+        // From here on every slot stays; who would have been put here does not matter then.
+        if near(before, here, k - 1, k) {
+            return;
         }
+        let was = |j: usize| if j < k { old.get(j) } else { slots.get(j) };
+        let fits = |offered: Slot| {
+            near(before, offered, k - 1, k) && behind.is_none_or(|behind| far(offered, behind, k))
+        };
+        if thinning == Thinning::Neighbour {
+            let offered = was(k - 1).copied();
+            if let Some(offered) = offered.filter(|it| far(before, *it, k - 1) && fits(*it)) {
+                candidate = offered;
+            }
+        } else {
+            while let Some(offered) = was(cursor).copied() {
+                let next = was(cursor + 1);
+                let is_far = far(before, offered, k - 1);
+                let dead = !is_far || next.is_some_and(|next| next.record == offered.record);
+                let taken = is_far && fits(offered);
+                if taken {
+                    candidate = offered;
+                }
+                if taken || dead {
+                    cursor += 1;
+                }
+                if !(dead && cursor < k) {
+                    break;
+                }
+            }
+        }
+        if let (Some(old), Some(place)) = (old.get_mut(k), slots.get_mut(k)) {
+            *old = here;
+            *place = candidate;
+        }
+        before = candidate;
     }
 }
 

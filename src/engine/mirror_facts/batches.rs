@@ -54,40 +54,52 @@ pub(super) fn each_batch(
     let mut bytes = SegmentBytes::new(file, path, len, buffer, manner);
     let mut left_out = vec![];
     let mut position = 0;
+    let mut needed = HEADER_UP_TO_MAGIC;
     loop {
-        let left = len - position;
-        let head = bytes.window(position, HEADER_UP_TO_MAGIC)?;
-        let framed = match frame(head, left) {
-            Ok(framed) => framed,
-            Err(end) => {
-                if left > 0 {
-                    let what = match end {
-                        FrameEnd::EndOfLog => "a batch is torn",
-                        FrameEnd::TooSmall { .. } => "no batch begins",
-                    };
-                    left_out.push(format!(
-                        "{what} at byte {position}, {left} bytes before the end"
-                    ));
-                }
-                return Ok(left_out);
+        // Asking for a window moves its bytes to its front: all batches in one are taken before the next is asked for.
+        let window = bytes.window(position, needed)?;
+        let mut rest = window;
+        needed = loop {
+            let left = len - position;
+            // What the first batch of a window lacks was cut off the file meanwhile.
+            let is_first = rest.len() == window.len();
+            if !is_first && rest.len() < HEADER_UP_TO_MAGIC && (rest.len() as u64) < left {
+                break HEADER_UP_TO_MAGIC;
             }
-        };
-        let whole = if framed.size <= MAX_BATCH {
+            let framed = match frame(rest, left) {
+                Ok(framed) => framed,
+                Err(end) => {
+                    left_out.extend(unframed(end, position, left));
+                    return Ok(left_out);
+                }
+            };
             let size = usize::try_from(framed.size).unwrap_or(usize::MAX);
-            bytes.window(position, size)?.get(..size)
-        } else {
-            None
+            let is_asked_for = is_first && needed >= size;
+            if framed.size <= MAX_BATCH && rest.len() < size && !is_asked_for {
+                break size;
+            }
+            let whole = rest.get(..size).filter(|_| framed.size <= MAX_BATCH);
+            let taken = match whole {
+                None => Err(format!(
+                    "a batch of {} bytes is too long to read",
+                    framed.size
+                )),
+                Some(batch) => on_batch(framed, batch),
+            };
+            if let Err(text) = taken {
+                left_out.push(format!("batch at byte {position}: {text}; left out"));
+            }
+            position += framed.size;
+            rest = rest.get(size..).unwrap_or_default();
         };
-        let taken = match whole {
-            None => Err(format!(
-                "a batch of {} bytes is too long to read",
-                framed.size
-            )),
-            Some(batch) => on_batch(framed, batch),
-        };
-        if let Err(text) = taken {
-            left_out.push(format!("batch at byte {position}: {text}; left out"));
-        }
-        position += framed.size;
     }
+}
+
+/// Says what lies where no batch begins; nothing at the end of a log.
+fn unframed(end: FrameEnd, position: u64, left: u64) -> Option<String> {
+    let what = match end {
+        FrameEnd::EndOfLog => "a batch is torn",
+        FrameEnd::TooSmall { .. } => "no batch begins",
+    };
+    (left > 0).then(|| format!("{what} at byte {position}, {left} bytes before the end"))
 }
