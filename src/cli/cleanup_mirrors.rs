@@ -36,7 +36,7 @@ pub(super) fn with_mirrors(
                 "{first} lies here, and the batches of a running broker are not read (krescue mirror flows asks the cluster)"
             )
         });
-        return known_by(logs, &[], &[], why.into_iter().collect());
+        return known_by(logs, &[], &[], why.as_slice());
     }
     let counter = AtomicU64::new(0);
     let request = FactsRequest {
@@ -52,7 +52,7 @@ pub(super) fn with_mirrors(
                 logs,
                 &copied_to(&facts),
                 &hidden_mirrors(&facts),
-                unread(&facts),
+                &unread(&facts),
             );
             let findings = facts.findings.iter();
             let findings = findings.filter(|it| it.place.contains("mm2-offset-syncs"));
@@ -61,7 +61,7 @@ pub(super) fn with_mirrors(
         }
         Err(error) => {
             let why = format!("what mirrors have copied: {}", error.sentence());
-            known_by(logs, &[], &[], vec![why])
+            known_by(logs, &[], &[], &[why])
         }
     }
 }
@@ -72,7 +72,7 @@ fn known_by(
     logs: Vec<FreeableLog>,
     mirrors: &[CopiedTo],
     hidden: &[HiddenMirror],
-    unread: Vec<String>,
+    unread: &[String],
 ) -> (Vec<FreeableLog>, Vec<String>) {
     let of = |log: FreeableLog| {
         let topic = log.topic_partition.topic.clone();

@@ -15,7 +15,7 @@ use crate::settings::read_client_properties;
 /// How long clusters that do not answer may hold up a run, all together.
 const UNANSWERED: Duration = Duration::from_secs(30);
 /// How long clusters are read, all together: one whose brokers hang is given up in the middle.
-const READING: Duration = Duration::from_secs(300);
+const READING: Duration = Duration::from_mins(5);
 
 /// How long living clusters are still waited for.
 pub(super) struct Patience {
