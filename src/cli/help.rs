@@ -180,8 +180,9 @@ JSON lines (--json)
               group's commit there) downstream (what RemoteClusterUtils would
               say after MirrorMaker 2's next pass) remote_topic committed_at
               why (exact, behind_sync, checkpoint_stays, too_old, no_sync,
-              syncs_unknown, not_emitted) sync_upstream sync_downstream
-              checkpoint_upstream checkpoint_downstream read_again
+              syncs_unknown, not_emitted, taken_over) sync_upstream
+              sync_downstream checkpoint_upstream checkpoint_downstream
+              read_again
   position    flow group topic remote_topic partition upstream committed_at
               target_commit checkpoint position told_by (target_commit,
               checkpoint, translation, all_syncs) read_again notes (active,

@@ -212,7 +212,8 @@ pub(crate) struct TranslationLine {
     pub(crate) downstream: Option<i64>,
     pub(crate) remote_topic: Option<String>,
     pub(crate) committed_at: Option<String>,
-    /// `exact`, `behind_sync`, `checkpoint_stays`, `too_old`, `no_sync`, `syncs_unknown`, `not_emitted`.
+    /// `exact`, `behind_sync`, `checkpoint_stays`, `too_old`, `no_sync`, `syncs_unknown`, `not_emitted`,
+    /// `taken_over`.
     pub(crate) why: &'static str,
     /// The sync that the syncs left give, whether or not it counts.
     pub(crate) sync_upstream: Option<i64>,
