@@ -184,7 +184,8 @@ pub struct LogDirPlan {
     pub hand_over: HandOver,
     /// The whole new recovery-point checkpoint, unless nothing is written.
     pub recovery_points: Option<Vec<CheckpointEntry>>,
-    /// What truncations lower; `None` where no log is truncated.
+    /// What truncations lower. `Some` also says that a marker goes before the first step, which a recovery that does not trust
+    /// it wants too: then nothing is lowered. `None` where neither is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lowered: Option<LoweredCheckpoints>,
     /// The whole new log-start checkpoint, written after the last step; `None` where nothing changes. Each log starts at
@@ -198,8 +199,8 @@ pub struct LogDirPlan {
     /// The checkpoints of the log dir that a partition leaves, written after the last step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub departure: Option<MovedCheckpoints>,
-    /// Whether `.kafka_cleanshutdown` is removed, once the steps are done, or before the first step of a truncation or a
-    /// move; a clean hand-over writes it anew.
+    /// Whether `.kafka_cleanshutdown` is removed, once the steps are done, or before the first step of a truncation, of a
+    /// move, or of a recovery that does not trust it; a clean hand-over writes it anew.
     pub removes_marker: bool,
     /// What was seen beside the partition dirs.
     pub findings: Vec<Finding>,

@@ -30,6 +30,10 @@ pub struct RecoverArgs {
     /// Take Kafka's way where it removes good records
     #[arg(long)]
     pub like_kafka: bool,
+    /// Take a log dir with a clean-shutdown marker for one whose broker was killed: its marker goes first, and all behind the
+    /// recovery points is read; for zeros that a power cut left under a marker, of which a boot dies
+    #[arg(long)]
+    pub distrust_marker: bool,
     /// Decide on one log where Kafka's way removes good records: set-aside, like-kafka, cut-here, leave
     #[arg(long, value_name = "TP=WAY", value_parser = parse_decision)]
     pub decide: Vec<(TopicPartition, OnLoss)>,

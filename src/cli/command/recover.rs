@@ -30,7 +30,11 @@ pub(in crate::cli) fn recover(
         answers,
         json: args.json,
         command: "recover",
-        words: "recover".to_owned(),
+        words: if args.distrust_marker {
+            "recover --distrust-marker".to_owned()
+        } else {
+            "recover".to_owned()
+        },
         out,
     };
     if let Some(hash) = answers.stored() {
@@ -86,6 +90,7 @@ fn spec(context: &Context, args: &RecoverArgs, look: &Look) -> Result<PlanSpec, 
         HandOverArg::Verify => HandOver::Verify,
         HandOverArg::Clean => HandOver::Clean,
     };
+    spec.distrusts_marker = args.distrust_marker;
     spec.quarantine = context.quarantine(&look.log_dirs)?;
     spec.selection = super::scan::select(&args.partition);
     if args.like_kafka {

@@ -5,11 +5,12 @@ use std::collections::HashMap;
 use super::plan_spec::PlanSpec;
 use super::truncation_dir_plan::truncation_dir_plan;
 use crate::engine::read::dir_facts::DirFacts;
-use crate::format::file_name::{DirName, PartitionFile};
+use crate::format::file_name::{CLEAN_SHUTDOWN_MARKER, DirName, PartitionFile};
 use crate::format::offset_checkpoint::OffsetCheckpoint;
 use crate::log::{Finding, FindingCode, Severity};
 use crate::plan::{
-    CheckpointEntry, HandOver, LogDirPlan, OnLoss, PartitionPlan, StepAction, StopState, Verdict,
+    CheckpointEntry, HandOver, LogDirPlan, LoweredCheckpoints, OnLoss, PartitionPlan, StepAction,
+    StopState, Verdict,
 };
 use crate::terms::{Offset, TopicPartition};
 
@@ -26,10 +27,13 @@ pub(in crate::engine) fn dir_plan(
     let has_steps = partitions
         .iter()
         .any(|plan| plan.verdict.is_applied() && !plan.steps.is_empty());
-    let removes_marker = facts.stop == StopState::Clean && has_steps;
+    let has_marker = facts.listing.has_marker();
+    let removes_marker = has_marker && has_steps;
     // A clean dir with nothing to do keeps its marker and its checkpoints; an empty one may be a volume that is not
     // mounted.
-    let keeps_all = facts.stop == StopState::Clean && !has_steps;
+    let keeps_all = has_marker && !has_steps;
+    // Steps of a boot that finds no marker would leave, half done, what one that finds it does not expect.
+    let marker_goes_first = removes_marker && facts.stop == StopState::Unclean;
     let hand_over = if keeps_all || facts.listing.is_empty() {
         HandOver::None
     } else {
@@ -48,7 +52,7 @@ pub(in crate::engine) fn dir_plan(
         stop: facts.stop,
         hand_over,
         recovery_points,
-        lowered: None,
+        lowered: marker_goes_first.then(LoweredCheckpoints::default),
         log_starts: None,
         arrival: None,
         departure: None,
@@ -174,13 +178,24 @@ fn live_partition(plan: &PartitionPlan) -> Option<TopicPartition> {
     }
 }
 
+/// Returns the finding that says that a marker is there and counts for nothing.
+pub(in crate::engine) fn distrusted_marker() -> Finding {
+    Finding::new(
+        FindingCode::UncleanStop,
+        Severity::Routine,
+        "there is a .kafka_cleanshutdown, and it is not trusted, as was asked for: logs are read as after a kill, and where \
+         one of them has a step the marker goes before the first of all",
+    )
+    .file(CLEAN_SHUTDOWN_MARKER)
+}
+
 /// Returns the finding that says how a dir's broker stopped, if it matters.
 pub(in crate::engine) fn stop_finding(
     facts: &DirFacts,
     logs: usize,
     bytes: u64,
 ) -> Option<Finding> {
-    (facts.stop == StopState::Unclean && logs > 0).then(|| {
+    (facts.stop == StopState::Unclean && !facts.listing.has_marker() && logs > 0).then(|| {
         Finding::new(
             FindingCode::UncleanStop,
             Severity::Routine,

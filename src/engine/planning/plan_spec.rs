@@ -111,6 +111,8 @@ pub struct PlanSpec {
     pub decisions: Decisions,
     /// Which logs are truncated; `None` for a recovery.
     pub truncation: Option<TruncationSpec>,
+    /// Whether a log dir that was stopped cleanly is taken for a killed one: its marker goes before the first step.
+    pub distrusts_marker: bool,
     /// Whether the segments of each log are held against each other too.
     pub verify: bool,
     /// Settings by topic.
@@ -140,6 +142,7 @@ impl PlanSpec {
             quarantine: None,
             decisions: Decisions::default(),
             truncation: None,
+            distrusts_marker: false,
             verify: false,
             topic_configs: Arc::new(|_| LogConfig::default()),
             replicas: Arc::new(|_| None),

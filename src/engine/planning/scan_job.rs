@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
-use super::dir_plan::{dir_plan, failed_dir_plan, stop_finding};
+use super::dir_plan::{dir_plan, distrusted_marker, failed_dir_plan, stop_finding};
 use super::gather::{DirReading, Gathered, gather, same_dirs};
 use super::log_driver::{LogDriver, PlanCrew};
 use super::log_finish::finish;
@@ -23,7 +23,9 @@ use crate::engine::store::contents::Contents;
 use crate::engine::store::plan_store::{MadePlan, PlanStore};
 use crate::engine::{EngineError, JobEvent, LogState, Phase};
 use crate::log::{Finding, FindingCode, Severity};
-use crate::plan::{LogDirPlan, PartitionPlan, PlanAct, RecoveryPlan, Verdict, verify_segments};
+use crate::plan::{
+    LogDirPlan, PartitionPlan, PlanAct, RecoveryPlan, StopState, Verdict, verify_segments,
+};
 
 /// Makes the plan that `spec` asks for.
 pub(in crate::engine) fn run(
@@ -109,7 +111,13 @@ impl ScanJob<'_> {
 
     fn read_dir(&self, path: &Path) -> DirReading {
         match DirFacts::read(self.storage, path) {
-            Ok(facts) => DirReading::Facts(Box::new(facts)),
+            Ok(mut facts) => {
+                if self.spec.distrusts_marker && facts.stop == StopState::Clean {
+                    facts.stop = StopState::Unclean;
+                    facts.findings.push(distrusted_marker());
+                }
+                DirReading::Facts(Box::new(facts))
+            }
             Err(error) => DirReading::Failed(
                 Finding::new(FindingCode::LogDir, Severity::Fatal, error.sentence())
                     .next("look whether the volume is mounted and krescue may read it"),

@@ -26,8 +26,8 @@ pub(super) fn zeros_under_marker(scan: &SegmentScan, file: &str) -> Option<Findi
         .file(file)
         .at(scan.valid_up_to)
         .next(
-            "no record is lost by a cut: move .kafka_cleanshutdown out of this log dir, then krescue recover --apply cuts \
-             the zeros; without the marker a boot does too, and reads the last segment of each log of the dir again",
+            "no record is lost by a cut: krescue recover --distrust-marker plans it, and --apply does it: .kafka_cleanshutdown \
+             goes first, then the zeros; a boot without the marker reads the last segment of each log of the dir again",
         ),
     )
 }
