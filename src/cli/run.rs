@@ -109,6 +109,7 @@ fn dispatch(args: Args, out: &mut dyn Write) -> Result<Exit, CliError> {
         Some(Command::Verify(args)) => {
             let flags = Flags {
                 rate: args.rate,
+                quarantine: args.quarantine.clone(),
                 ..Flags::default()
             };
             command::verify(&context(flags)?, &args, out)

@@ -39,6 +39,7 @@ pub use mirror_facts::{
     read_uncopied,
 };
 pub use planning::cleanup_job::{AskGroups, AskProof, CleanupSpec, MadeCleanup, make_cleanup};
+pub use planning::index_mend::{WrongIndex, is_wrong_index, plan_indexes};
 pub use planning::plan_job::{PlanHandle, plan_here, start_plan};
 pub use planning::plan_spec::{
     Beside, Decisions, PlanSpec, Reading, Replicas, TopicConfigs, TruncationSpec,

@@ -45,6 +45,7 @@ pub(in crate::cli) fn cleanup(
         json: args.json,
         command: "cleanup",
         words: args.words(),
+        leaves: false,
         out,
     };
     if let Some(hash) = answers.stored() {

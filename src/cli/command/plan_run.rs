@@ -30,6 +30,8 @@ pub(super) struct PlanRun<'a> {
     pub(super) command: &'static str,
     /// The words that make the plan again, `--apply` aside.
     pub(super) words: String,
+    /// Whether something was found that no step of the plan mends: what would be an exit of 0 is then one of 3.
+    pub(super) leaves: bool,
     pub(super) out: &'a mut dyn Write,
 }
 
@@ -288,7 +290,14 @@ impl PlanRun<'_> {
     }
 
     fn end(&mut self, plan: &RecoveryPlan, summary: &Summary) -> Result<Exit, CliError> {
-        let exit = summary.exit;
+        let exit = match summary.exit {
+            Exit::Ok if self.leaves => Exit::Findings,
+            exit => exit,
+        };
+        let summary = &Summary {
+            exit,
+            ..summary.clone()
+        };
         if let (Exit::Refused | Exit::Failed | Exit::Stopped, Some(cause)) = (exit, &summary.cause)
         {
             let error = CliError::new(exit, cause.clone());

@@ -38,6 +38,7 @@ pub(in crate::cli) fn preflight(
         json: args.json,
         command: "preflight",
         words: "preflight --fix".to_owned(),
+        leaves: false,
         out,
     };
     if let Some(hash) = answers.stored() {
@@ -236,20 +237,18 @@ fn fix(
     };
     let plan = plan_fixes(facts, problems, inputs);
     let kept = run.store(MadePlan::of(plan))?;
-    let exit = run.show(look, &kept)?;
     let left = problems
         .iter()
         .filter(|problem| problem.finding.severity > Severity::Routine && problem.fixes.is_empty())
         .count();
+    run.leaves = left > 0;
+    let exit = run.show(look, &kept)?;
     if left > 0 {
         run.note(&format!(
             "{left} problems are not mended by a plan: see \"next\" of each above"
         ))?;
     }
-    Ok(match exit {
-        Exit::Ok if left > 0 => Exit::Findings,
-        exit => exit,
-    })
+    Ok(exit)
 }
 
 /// Says whether the broker can be started.

@@ -35,6 +35,7 @@ pub(in crate::cli) fn recover(
         } else {
             "recover".to_owned()
         },
+        leaves: false,
         out,
     };
     if let Some(hash) = answers.stored() {

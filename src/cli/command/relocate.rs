@@ -37,6 +37,7 @@ pub(super) fn relocate(
         json: args.json,
         command: "move",
         words: format!("move {partition} --to {to}"),
+        leaves: false,
         out,
     };
     if let Some(hash) = answers.stored() {

@@ -25,6 +25,7 @@ pub(in crate::cli) fn undo(
         json: args.json,
         command: "undo",
         words: format!("undo {}", undone.get(..8).unwrap_or(undone)),
+        leaves: false,
         out,
     };
     let state_dir = &context.state_dir()?.value;

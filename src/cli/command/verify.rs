@@ -1,4 +1,4 @@
-//! `verify`: every batch and index entry of every segment, below the recovery point too; nothing is changed.
+//! `verify`: every batch and index entry of every segment, below the recovery point too; `--fix` makes wrong indexes again.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::Write;
@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
+use super::plan_run::{PlanRun, check_act};
+use super::preconditions::{check_allowed, check_down};
 use crate::app::text::{bytes, plural};
 use crate::cli::args::VerifyArgs;
 use crate::cli::look::{self, BesideBroker, Look};
@@ -15,12 +17,12 @@ use crate::cli::report::{
 use crate::cli::signals::StopWish;
 use crate::cli::{CliError, Context, Exit};
 use crate::engine::{
-    EngineError, JobEvent, LogState, PlanSpec, Reading, VerifiedLog, VerifyStore, start_plan,
-    verify_stamp,
+    EngineError, JobEvent, LogState, PlanSpec, PlanStore, Reading, VerifiedLog, VerifyStore,
+    WrongIndex, is_wrong_index, plan_indexes, start_plan, verify_stamp,
 };
 use crate::format::file_name::DirName;
 use crate::log::{Finding, Severity};
-use crate::plan::{PartitionPlan, RecoveryPlan, Verdict};
+use crate::plan::{PartitionPlan, PlanAct, RecoveryPlan, Verdict};
 use crate::settings::is_writable;
 use crate::terms::TopicPartition;
 
@@ -33,7 +35,20 @@ pub(in crate::cli) fn verify(
     args: &VerifyArgs,
     out: &mut dyn Write,
 ) -> Result<Exit, CliError> {
+    let answers = &args.answers;
+    if answers.apply {
+        check_allowed(context, "verify", answers, false)?;
+    }
+    if let Some(hash) = answers.stored() {
+        let stored = PlanStore::new(&context.state_dir()?.value).find(&hash.0)?;
+        check_act(&stored, PlanAct::Mend)?;
+        return plan_run(context, args, out).apply_stored(&stored);
+    }
     let look = Look::open(context, BesideBroker::ReadBatches)?;
+    let fixes = args.fix || answers.apply;
+    if fixes {
+        check_down(&look)?;
+    }
     let mut run = VerifyRun {
         json: args.json,
         out,
@@ -77,7 +92,65 @@ pub(in crate::cli) fn verify(
             .collect();
         stopped = run.read(spec, &stamps, store.as_mut(), &mut verified)?;
     }
-    run.finish(verified, wanted.len(), stopped)
+    let exit = run.tell(&mut verified, wanted.len(), stopped)?;
+    if fixes && !stopped {
+        let wrong = wrong_indexes(&verified);
+        if !wrong.is_empty() {
+            return mend(
+                &mut plan_run(context, args, run.out),
+                &look,
+                &wrong,
+                &verified,
+            );
+        }
+        run.note("no index is to be made again")?;
+    }
+    run.end(exit)
+}
+
+fn plan_run<'a>(context: &'a Context, args: &'a VerifyArgs, out: &'a mut dyn Write) -> PlanRun<'a> {
+    PlanRun {
+        context,
+        answers: &args.answers,
+        json: args.json,
+        command: "verify",
+        words: "verify --fix".to_owned(),
+        leaves: false,
+        out,
+    }
+}
+
+fn wrong_indexes(verified: &[VerifiedLog]) -> BTreeSet<WrongIndex> {
+    let of_log = |log: &VerifiedLog| {
+        let wrong = log
+            .findings
+            .iter()
+            .filter(|finding| is_wrong_index(finding));
+        let files: Vec<String> = wrong.filter_map(|finding| finding.file.clone()).collect();
+        let (log_dir, dir_name) = (log.log_dir.clone(), log.dir_name.clone());
+        files.into_iter().map(move |file| WrongIndex {
+            log_dir: log_dir.clone(),
+            dir_name: dir_name.clone(),
+            file,
+        })
+    };
+    verified.iter().flat_map(of_log).collect()
+}
+
+/// Plans the indexes anew, and carries that out if it was asked for.
+fn mend(
+    run: &mut PlanRun<'_>,
+    look: &Look,
+    wrong: &BTreeSet<WrongIndex>,
+    verified: &[VerifiedLog],
+) -> Result<Exit, CliError> {
+    let mut spec = look.spec(run.context);
+    spec.quarantine = run.context.quarantine(&look.log_dirs)?;
+    spec.state_dir = look::overflow_dir(run.context);
+    let kept = run.store(plan_indexes(&spec, wrong)?)?;
+    let findings = verified.iter().flat_map(|log| &log.findings);
+    run.leaves = look::beyond_routine(findings.filter(|finding| !is_wrong_index(finding)));
+    run.show(look, &kept)
 }
 
 fn open_store(
@@ -186,16 +259,17 @@ impl VerifyRun<'_> {
         Ok(false)
     }
 
-    fn finish(
+    /// Prints what was found, in order.
+    fn tell(
         &mut self,
-        mut verified: Vec<VerifiedLog>,
+        verified: &mut [VerifiedLog],
         wanted: usize,
         stopped: bool,
     ) -> Result<Exit, CliError> {
         verified.sort_by(|a, b| (&a.log_dir, &a.dir_name).cmp(&(&b.log_dir, &b.dir_name)));
         let is_bad = |log: &VerifiedLog| look::beyond_routine(&log.findings);
         let (mut bad, mut all) = (0_u64, 0_u64);
-        for log in &verified {
+        for log in verified.iter() {
             bad += u64::from(is_bad(log));
             all += log.bytes;
             self.log(log, is_bad(log))?;
@@ -211,11 +285,14 @@ impl VerifyRun<'_> {
             }
         );
         self.note(&text)?;
-        let exit = match (stopped, bad) {
+        Ok(match (stopped, bad) {
             (true, _) => Exit::Stopped,
             (false, 0) => Exit::Ok,
             (false, _) => Exit::Findings,
-        };
+        })
+    }
+
+    fn end(&mut self, exit: Exit) -> Result<Exit, CliError> {
         if self.json {
             JsonReport::new(self.out).end(&Summary {
                 exit,

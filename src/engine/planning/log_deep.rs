@@ -199,7 +199,7 @@ fn index_findings(
                 )
                 .file(name)
                 .at(Position(position))
-                .next("remove the file with the broker down: the next boot reads the segment and makes it again"),
+                .next("with the broker down: krescue verify --fix plans it anew; a boot makes it again if it is not there"),
             )
         })
 }

@@ -5,6 +5,7 @@ pub(in crate::engine) mod cleanup_job;
 pub(in crate::engine) mod cleanup_log;
 pub(in crate::engine) mod dir_plan;
 pub(in crate::engine) mod gather;
+pub(in crate::engine) mod index_mend;
 pub(in crate::engine) mod log_deep;
 pub(in crate::engine) mod log_driver;
 pub(in crate::engine) mod log_finish;
