@@ -77,13 +77,17 @@ pub fn clock(at: Timestamp, zone: &TimeZone) -> String {
     )
 }
 
-/// Returns date and time in `zone` to the second; `-` for Kafka's "none".
+/// A year of the Gregorian calendar in ms, on average.
+const YEAR_MS: i64 = 31_556_952_000;
+
+/// Returns date and time in `zone` to the second; `-` for Kafka's "none", the year alone where no calendar reaches: of
+/// microseconds taken for milliseconds that is what shows the mistake.
 pub fn date_time(at: Timestamp, zone: &TimeZone) -> String {
     if at.0 < 0 {
         return "-".to_owned();
     }
     jiff::Timestamp::from_millisecond(at.0).map_or_else(
-        |_| at.0.to_string(),
+        |_| format!("year {}", 1970 + at.0 / YEAR_MS),
         |at| {
             at.to_zoned(zone.clone())
                 .strftime("%Y-%m-%d %H:%M:%S")

@@ -198,11 +198,17 @@ fn log_problems(plan: &RecoveryPlan, told: &[Problem]) -> Vec<Problem> {
                     && problem.partition.as_deref() == Some(&log.dir_name)
                     && problem.finding.severity == Severity::Fatal
             });
+            let is_stray = told.iter().any(|problem| {
+                problem.finding.code == FindingCode::StrayPartition
+                    && problem.dir.as_deref() == Some(&dir.path)
+                    && problem.partition.as_deref() == Some(&log.dir_name)
+            });
             // Nobody is served from what was set aside.
             let is_aside = matches!(DirName::parse(&log.dir_name), DirName::Stray(_));
             for finding in &log.findings {
                 if BY_RULES.contains(&finding.code)
                     || is_told && finding.severity == Severity::Fatal
+                    || is_stray && finding.code == FindingCode::PartitionMetadata
                     || is_aside && finding.severity < Severity::Fatal
                 {
                     continue;

@@ -9,6 +9,10 @@ use crate::format::leader_epoch_checkpoint::{self, EpochEntry};
 use crate::log::FindingCode;
 use crate::plan::{Content, Quarantine, Step, StepAction};
 
+/// What is often done instead, and what comes of it.
+const NOT_EMPTIED: &str = "an emptied file lets the broker start too, but a replica without its epochs does not find where it \
+                           parted from its leader, and logs may diverge";
+
 /// Says whether the epochs have to be taken from the batches to mend the checkpoint.
 pub fn needs_log_epochs(epochs: &SmallFile) -> bool {
     let bytes = epochs.bytes();
@@ -73,13 +77,13 @@ fn malformed(
     .file(LEADER_EPOCH_CHECKPOINT)
     .line(line_of(error));
     match &log.epochs_in_log {
-        None => {
-            problem.next("its batches could not be read, so nothing can be written in its place")
-        }
+        None => problem.next(format!(
+            "its batches could not be read, so nothing can be written in its place; {NOT_EMPTIED}"
+        )),
         Some(in_log) => {
             let entries = merge(&salvaged(bytes), in_log);
             let next = format!(
-                "krescue preflight --fix writes it from the batches: {} epochs",
+                "krescue preflight --fix writes it from the batches: {} epochs; {NOT_EMPTIED}",
                 entries.len()
             );
             problem.next(next).fix([Fix::Log(Step {

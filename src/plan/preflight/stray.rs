@@ -11,10 +11,18 @@ use crate::terms::{KafkaVersion, TopicPartition};
 /// From here on a log without a topic id is taken for stray rather than failing the boot.
 const MISSING_ID_IS_STRAY: KafkaVersion = KafkaVersion::new(3, 7, 1);
 
-/// Each dir that a boot renames `-stray`, by the metadata log of this host.
+/// Each dir that a boot renames `-stray`, by the metadata log of this host; a log without a topic id is one whatever that says.
 pub(super) fn stray(facts: &BootFacts) -> Vec<Problem> {
-    let Some(image) = facts.image.as_ref().filter(|_| facts.config.is_kraft()) else {
+    if !facts.config.is_kraft() {
         return Vec::new();
+    }
+    let as_of = match &facts.image {
+        Some(image) => format!(
+            "metadata up to offset {}, {}",
+            image.next_offset,
+            image.timestamp.rfc3339()
+        ),
+        None => "no metadata log was found on this host".to_owned(),
     };
     let mut problems = Vec::new();
     for dir in &facts.dirs {
@@ -50,11 +58,7 @@ pub(super) fn stray(facts: &BootFacts) -> Vec<Problem> {
             let problem = Problem::new(
                 FindingCode::StrayPartition,
                 at_boot,
-                format!(
-                    "{why} (metadata up to offset {}, {}): {effect}",
-                    image.next_offset,
-                    image.timestamp.rfc3339()
-                ),
+                format!("{why} ({as_of}): {effect}"),
             )
             .dir(&dir.path)
             .partition(&log.dir_name)
@@ -72,12 +76,12 @@ pub(super) fn stray(facts: &BootFacts) -> Vec<Problem> {
 }
 
 fn why(facts: &BootFacts, log: &PartitionFacts, partition: &TopicPartition) -> Option<String> {
-    let image = facts.image.as_ref()?;
     let topic_id = match &log.metadata {
         SmallFile::Missing => return Some("there is no partition.metadata".to_owned()),
         SmallFile::Bytes(bytes) => PartitionMetadata::parse(bytes).ok()?.topic_id,
         SmallFile::Unreadable(_) => return None,
     };
+    let image = facts.image.as_ref()?;
     let Some(name) = image.topic_name(topic_id) else {
         return Some(format!("no topic of the cluster has the id {topic_id}"));
     };

@@ -207,17 +207,22 @@ impl<'a> Producers<'a> {
                     return Ok(());
                 }
                 Err(error) => {
+                    self.snapshots.remove(&offset);
+                    let older = self.snapshots.last().copied();
                     state.findings.push(
                         Finding::new(
                             FindingCode::SnapshotCorrupt,
                             Severity::Warning,
-                            format!("{error}; the producers are rebuilt from an older snapshot or from the log"),
+                            format!(
+                                "{}; {}",
+                                error.kafka_text(),
+                                rebuild_words(state, older, log_start)
+                            ),
                         )
                         .file(name.clone())
                         .offset(offset),
                     );
                     state.dir.remove(&name);
-                    self.snapshots.remove(&offset);
                 }
             }
         }
@@ -264,4 +269,23 @@ impl<'a> Producers<'a> {
         self.snapshot_end = Offset(0);
         self.map_end = start;
     }
+}
+
+/// Says from where a boot reads the producers again once a snapshot is gone, and how many bytes of segments that is.
+fn rebuild_words(state: &State, older: Option<Offset>, log_start: Offset) -> String {
+    let from = older.unwrap_or(log_start);
+    let first = state.segments.range(..=from).next_back();
+    let first = first.map_or(Offset(i64::MIN), |(base, _)| *base);
+    let bytes: u64 = state
+        .segments
+        .range(first..)
+        .map(|(_, segment)| segment.len)
+        .sum();
+    let source = match older {
+        Some(offset) => format!("the snapshot of offset {offset}"),
+        None => format!("the log's start, {log_start}"),
+    };
+    format!(
+        "a boot deletes it and reads the producers again from {source}: {bytes} bytes of segments"
+    )
 }

@@ -61,7 +61,21 @@ fn a_snapshot_whose_checksum_is_wrong_goes_and_the_producers_are_read_again() {
     *corrupt.last_mut().unwrap() = 0xfe;
     let dir = with(corrupt);
     let plan = dir.plan(&inputs(3000));
-    assert!(codes(&plan).contains(&FindingCode::SnapshotCorrupt));
+    let told = plan
+        .findings
+        .iter()
+        .find(|finding| finding.code == FindingCode::SnapshotCorrupt)
+        .unwrap();
+    for words in [
+        "Snapshot is corrupt (CRC is no longer valid). Stored crc: 450866517.",
+        "a boot deletes it",
+        // There is no older one.
+        "460400 bytes",
+    ] {
+        assert!(told.text.contains(words), "{}", told.text);
+    }
+    let removed = |step: &&krescue::plan::Step| step.file == name(1000, FileKind::Snapshot);
+    assert!(plan.steps.iter().any(|step| removed(&step)));
     assert_eq!(wrong_prefixes(&dir, &inputs(3000), &plan), [""; 0]);
 }
 
