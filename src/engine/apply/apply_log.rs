@@ -9,12 +9,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::log_progress::{Identity, LogSteps};
+use super::log_failure::LogFailure;
+use super::log_progress::{Identity, LogSteps, Progress};
 use super::mend::place;
 use super::relocation::{begin_copy, copy_out};
 use super::second_look::look_again;
 use super::stamps::{StampError, check_partition};
 use crate::disk::{DiskAction, DiskError, Ownership, Piece, Storage};
+use crate::engine::JobEvent;
 use crate::engine::audit::audit_file::AuditStep;
 use crate::engine::audit::job_audit::{LogAct, action_lengths};
 use crate::engine::job::context::JobContext;
@@ -25,45 +27,8 @@ use crate::engine::keep::quarantine::{
 use crate::engine::planning::log_target::OWN_SUFFIX;
 use crate::engine::read::file_owner::ownership;
 use crate::engine::store::plan_store::StoredPlan;
-use crate::engine::{EngineError, JobEvent};
 use crate::format::file_name::{FileKind, PartitionFile};
 use crate::plan::{FileStamp, KeptFile, PartitionPlan, Quarantine, Step, StepAction, Verdict};
-
-/// Why a log's steps were not all done.
-#[derive(Debug)]
-pub(in crate::engine) enum LogFailure {
-    /// Asked to stop; the step at hand was done.
-    Stopped,
-    /// What was kept is not what it was; the sentence names the file.
-    Damaged(String),
-    /// Something failed; the sentence names the file.
-    Failed(String),
-}
-
-impl LogFailure {
-    /// Returns the failure as that of a run that changes files.
-    pub(in crate::engine) fn in_the_middle(self) -> Self {
-        match self {
-            Self::Damaged(cause) => Self::Failed(cause),
-            other => other,
-        }
-    }
-}
-
-impl From<DiskError> for LogFailure {
-    fn from(error: DiskError) -> Self {
-        Self::Failed(error.sentence())
-    }
-}
-
-impl From<EngineError> for LogFailure {
-    fn from(error: EngineError) -> Self {
-        match error {
-            EngineError::StateDamaged { .. } => Self::Damaged(error.sentence()),
-            _ => Self::Failed(error.sentence()),
-        }
-    }
-}
 
 /// What all logs of an apply share.
 pub(in crate::engine) struct ApplyShared<'a> {
@@ -79,26 +44,38 @@ pub(in crate::engine) struct LogApply<'a> {
     log_dir: &'a Path,
     plan: &'a PartitionPlan,
     dir: PathBuf,
-    /// How many steps an interrupted run did already.
-    done: usize,
+    /// Which steps an interrupted run did already.
+    done: Progress,
     /// What was kept, by the number of its step.
     kept: BTreeMap<usize, Kept>,
     /// Files that were written under krescue's own names and wait for their rename.
     written: BTreeSet<PathBuf>,
-    /// The steps that wait, a stage each; the next stage is last.
-    stages: Vec<&'a [Step]>,
+    /// The steps that wait with their numbers, a stage each; the next stage is last.
+    stages: Vec<Vec<(usize, &'a Step)>>,
     /// What was done so far.
     act: LogAct<'a>,
 }
 
 impl<'a> LogApply<'a> {
-    /// Returns the apply of one log of `log_dir`, behind its first `done` steps.
-    pub(in crate::engine) fn new(log_dir: &'a Path, plan: &'a PartitionPlan, done: usize) -> Self {
-        let (before, left) = plan.steps.split_at(done.min(plan.steps.len()));
+    /// Returns the apply of one log of `log_dir`, without the steps that are `done`.
+    pub(in crate::engine) fn new(
+        log_dir: &'a Path,
+        plan: &'a PartitionPlan,
+        done: Progress,
+    ) -> Self {
         let mut dir = log_dir.join(&plan.dir_name);
-        for step in before {
+        for step in plan.steps.iter().take(done.first) {
             dir = moved(dir, step);
         }
+        let numbered: Vec<(usize, &Step)> = plan.steps.iter().enumerate().collect();
+        let stages = numbered.chunk_by(|_, (_, next)| !next.after_sync);
+        let left = |stage: &[(usize, &'a Step)]| {
+            let mut left = stage.to_vec();
+            left.retain(|(number, _)| !done.has(*number));
+            left
+        };
+        let mut stages: Vec<_> = stages.map(left).filter(|left| !left.is_empty()).collect();
+        stages.reverse();
         Self {
             log_dir,
             plan,
@@ -106,14 +83,14 @@ impl<'a> LogApply<'a> {
             done,
             kept: BTreeMap::new(),
             written: BTreeSet::new(),
-            stages: left.chunk_by(|_, next| !next.after_sync).rev().collect(),
+            stages,
             act: LogAct::new(log_dir, plan),
         }
     }
 
     /// Returns how many steps are left to begin with.
     pub(in crate::engine) fn steps_left(&self) -> u64 {
-        self.plan.steps.len().saturating_sub(self.done) as u64
+        self.plan.steps.len().saturating_sub(self.done.count()) as u64
     }
 
     /// Says whether all steps are done.
@@ -132,18 +109,24 @@ impl<'a> LogApply<'a> {
         shared: &ApplyShared<'_>,
     ) -> Result<(), LogFailure> {
         self.bring_dir_back(shared.storage)?;
-        let left = self.plan.steps.get(self.done..).unwrap_or_default();
-        let copies = left.iter().find_map(|step| match &step.action {
-            StepAction::CopyOut { to, .. } => Some(to),
-            _ => None,
-        });
+        let copies = self
+            .done
+            .left(&self.plan.steps)
+            .find_map(|step| match &step.action {
+                StepAction::CopyOut { to, .. } => Some(to),
+                _ => None,
+            });
         if let Some(copy) = copies {
             begin_copy(shared.storage, &self.dir, copy, &self.plan.steps)?;
         }
         // A file that an earlier step renames lies under its old name now.
         let mut old_names: HashMap<&str, &str> = HashMap::new();
         let mut made: BTreeSet<&str> = BTreeSet::new();
-        for (number, step) in self.plan.steps.iter().enumerate().skip(self.done) {
+        for (number, step) in self.plan.steps.iter().enumerate().skip(self.done.first) {
+            if self.done.has(number) {
+                made.insert(&step.file);
+                continue;
+            }
             if shared.context.is_cancelled() {
                 return Err(LogFailure::Stopped);
             }
@@ -315,7 +298,7 @@ impl<'a> LogApply<'a> {
             self.check(storage)
                 .map_err(|error| LogFailure::Failed(error.sentence()))?;
         }
-        for step in self.stages.last().copied().unwrap_or_default() {
+        for (number, step) in self.stages.last().cloned().unwrap_or_default() {
             if shared.context.is_cancelled() {
                 return Err(LogFailure::Stopped);
             }
@@ -325,7 +308,7 @@ impl<'a> LogApply<'a> {
             }
             self.step(storage, step)?;
             let (action, before, after) = action_lengths(&step.action);
-            let kept = self.kept.remove(&(self.done + self.act.steps.len()));
+            let kept = self.kept.remove(&number);
             self.act.steps.push(AuditStep {
                 file: step.file.clone(),
                 action: action.to_owned(),
@@ -350,7 +333,7 @@ impl<'a> LogApply<'a> {
 
     /// Checks that the log is as the preflight saw it.
     fn check(&self, storage: &dyn Storage) -> Result<(), StampError> {
-        if self.done == 0 {
+        if self.done.is_none() {
             return check_partition(storage, &self.dir, &self.plan.stamps);
         }
         let steps = LogSteps {

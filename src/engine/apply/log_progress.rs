@@ -1,9 +1,10 @@
-//! How many of a plan's steps a log already has: what a kill left is a prefix of them.
+//! Which of a plan's steps a log already has: what a kill left is a prefix of them, and what a power cut left is one too but
+//! for the steps between two syncs, of which it may have kept any.
 //!
 //! The files are followed through the steps, from what the plan saw to its end; the first state that fits what lies on
 //! disk is the answer. A file in no state of its own names itself.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use super::mend::place;
@@ -22,6 +23,51 @@ pub(in crate::engine) enum Identity {
     /// A copy of the same length and time will do, as an undo brings it.
     OrCopy,
 }
+
+/// How far a log is on its way through its plan's steps.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(in crate::engine) struct Progress {
+    /// So many steps from the first one on are done.
+    pub(in crate::engine) first: usize,
+    /// The numbers of those behind the next one that are done too, all in its stage.
+    pub(in crate::engine) beyond: BTreeSet<usize>,
+}
+
+impl Progress {
+    /// Says whether the step of this number is done.
+    pub(in crate::engine) fn has(&self, number: usize) -> bool {
+        number < self.first || self.beyond.contains(&number)
+    }
+
+    /// Says whether no step is done.
+    pub(in crate::engine) fn is_none(&self) -> bool {
+        self.first == 0 && self.beyond.is_empty()
+    }
+
+    /// Returns how many steps are done.
+    pub(in crate::engine) fn count(&self) -> usize {
+        self.first + self.beyond.len()
+    }
+
+    /// Returns the steps that are left.
+    pub(in crate::engine) fn left<'a>(&self, steps: &'a [Step]) -> impl Iterator<Item = &'a Step> {
+        let numbered = steps.iter().enumerate();
+        let left = numbered.filter(|(number, _)| !self.has(*number));
+        left.map(|(_, step)| step)
+    }
+}
+
+impl From<usize> for Progress {
+    fn from(first: usize) -> Self {
+        Self {
+            first,
+            beyond: BTreeSet::new(),
+        }
+    }
+}
+
+/// The files of a log's dir by their names.
+type Now = BTreeMap<String, FileStat>;
 
 /// What a file must be.
 #[derive(Debug, Clone, Copy)]
@@ -54,30 +100,41 @@ pub(in crate::engine) struct LogSteps<'a> {
 }
 
 impl<'a> LogSteps<'a> {
-    /// Returns how many steps are done; an error names a file that fits no state.
-    pub(in crate::engine) fn done(&self) -> Result<usize, StampError> {
+    /// Returns which steps are done; an error names a file that fits no state.
+    pub(in crate::engine) fn done(&self) -> Result<Progress, StampError> {
         if let Verdict::Move(_) = self.plan.verdict {
-            return moved_steps_done(self.storage, &self.dir, self.plan);
+            return moved_steps_done(self.storage, &self.dir, self.plan).map(Progress::from);
         }
         let listed = match self.storage.list(&self.dir) {
             // The last step removes the dir itself.
             Err(error) if error.is_not_found() && self.removes_dir() => {
-                return Ok(self.plan.steps.len());
+                return Ok(self.plan.steps.len().into());
             }
             listed => listed.map_err(StampError::Disk)?,
         };
-        let now: BTreeMap<String, FileStat> = listed
+        let now: Now = listed
             .into_iter()
             .filter(|entry| !entry.name.ends_with(OWN_SUFFIX))
             .map(|entry| (entry.name, entry.stat))
             .collect();
-        let mut expected: BTreeMap<&str, Expected<'a>> = self
-            .plan
-            .stamps
-            .iter()
+        match self.prefix(&now)? {
+            Ok(done) => Ok(done.into()),
+            Err(text) => self.prefix_and_part(&now)?.ok_or(StampError::Changed(text)),
+        }
+    }
+
+    /// Returns what the plan saw.
+    fn planned(&self) -> BTreeMap<&'a str, Expected<'a>> {
+        let stamps = self.plan.stamps.iter();
+        stamps
             .filter(|stamp| !stamp.name.ends_with(OWN_SUFFIX))
             .map(|stamp| (stamp.name.as_str(), Expected::Stamp(stamp)))
-            .collect();
+            .collect()
+    }
+
+    /// Returns how many steps from the first one on are done if no other one is; else the file that stands in the way.
+    fn prefix(&self, now: &Now) -> Result<Result<usize, String>, StampError> {
+        let mut expected = self.planned();
         let mut wrong: BTreeMap<String, String> = BTreeMap::new();
         let compare =
             |name: &str, expected: Option<&Expected<'a>>, wrong: &mut BTreeMap<String, String>| {
@@ -98,7 +155,7 @@ impl<'a> LogSteps<'a> {
         for done in 0..=self.plan.steps.len() {
             let Some((name, how)) = wrong.first_key_value() else {
                 self.check_bytes(&expected)?;
-                return Ok(done + self.given_away(done));
+                return Ok(Ok(done + self.given_away(done)));
             };
             if nearest
                 .as_ref()
@@ -113,8 +170,75 @@ impl<'a> LogSteps<'a> {
                 }
             }
         }
-        let text = nearest.map_or_else(String::new, |(_, text)| text);
-        Err(StampError::Changed(text))
+        Ok(Err(nearest.map_or_else(String::new, |(_, text)| text)))
+    }
+
+    /// Returns which steps are done where those of one stage are done in part, and none behind it.
+    fn prefix_and_part(&self, now: &Now) -> Result<Option<Progress>, StampError> {
+        let mut expected = self.planned();
+        let mut first = 0;
+        for stage in self.plan.steps.chunk_by(|_, next| !next.after_sync) {
+            if stage.len() > 1
+                && let Some(progress) = self.part_of((first, stage), &expected, now)?
+            {
+                return Ok(Some(progress));
+            }
+            for (number, step) in (first..).zip(stage) {
+                self.advance(number, step, &mut expected);
+            }
+            first += stage.len();
+        }
+        Ok(None)
+    }
+
+    /// Returns which steps of a stage are done, if all files are as they then must be. Each step shows on its own files;
+    /// where one does not, the stage is not looked into.
+    fn part_of(
+        &self,
+        (first, stage): (usize, &'a [Step]),
+        before: &BTreeMap<&'a str, Expected<'a>>,
+        now: &Now,
+    ) -> Result<Option<Progress>, StampError> {
+        let mut expected = before.clone();
+        let mut done = BTreeSet::new();
+        let fit = |names: &[&str], expected: &BTreeMap<&str, Expected<'_>>| {
+            for name in names {
+                if self
+                    .fault(name, expected.get(name), now.get(*name))?
+                    .is_some()
+                {
+                    return Ok(false);
+                }
+            }
+            Ok::<bool, StampError>(true)
+        };
+        for (number, step) in (first..).zip(stage) {
+            let mut next = expected.clone();
+            let touched = self.advance(number, step, &mut next);
+            if touched.is_empty() {
+                return Ok(None);
+            }
+            if !fit(&touched, &expected)? {
+                expected = next;
+                done.insert(number);
+            }
+        }
+        let known = expected.keys().copied();
+        let names: Vec<&str> = known.chain(now.keys().map(String::as_str)).collect();
+        if !fit(&names, &expected)? {
+            return Ok(None);
+        }
+        match self.check_bytes(&expected) {
+            Err(StampError::Changed(_)) => return Ok(None),
+            checked => checked?,
+        }
+        let leading = (first..).take_while(|number| done.contains(number)).count();
+        let first = first + leading;
+        done.retain(|number| *number >= first);
+        Ok(Some(Progress {
+            first,
+            beyond: done,
+        }))
     }
 
     fn removes_dir(&self) -> bool {

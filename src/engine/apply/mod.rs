@@ -3,6 +3,7 @@
 pub(in crate::engine) mod apply_log;
 pub(in crate::engine) mod dir_progress;
 pub(in crate::engine) mod hand_over;
+pub(in crate::engine) mod log_failure;
 pub(in crate::engine) mod log_progress;
 pub(in crate::engine) mod mend;
 pub(in crate::engine) mod permission;

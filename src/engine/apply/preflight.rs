@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use super::dir_progress::check_resumed_dir;
-use super::log_progress::{Identity, LogSteps};
+use super::log_progress::{Identity, LogSteps, Progress};
 use super::mend::{check_mends, is_new_name};
 use super::permission::{check_dir_permissions, check_log_permissions};
 use super::relocation::is_moved_name;
@@ -22,7 +22,7 @@ use crate::engine::keep::journal::JournalText;
 use crate::engine::keep::quarantine::plan_folder;
 use crate::engine::read::dir_facts::stamps;
 use crate::engine::store::plan_store::StoredPlan;
-use crate::plan::{DirUndo, HandOver, LogDirPlan, PartitionPlan, RecoveryPlan, Verdict};
+use crate::plan::{DirUndo, HandOver, LogDirPlan, PartitionPlan, RecoveryPlan, Step, Verdict};
 
 /// The device of each partition dir that has steps and is there, by log dir and name.
 pub(in crate::engine) type Devices<'a> = HashMap<(&'a Path, &'a str), u64>;
@@ -38,8 +38,8 @@ pub(in crate::engine) struct Ready {
     pub(in crate::engine) sync_paths: BTreeMap<u64, PathBuf>,
     /// Where cut bytes go: the plan's own folder; absolute.
     pub(in crate::engine) quarantine: Option<PathBuf>,
-    /// How many steps an interrupted run of this plan did, by log dir and dir name; 0 where nothing is said.
-    resumed: HashMap<(PathBuf, String), usize>,
+    /// Which steps an interrupted run of this plan did, by log dir and dir name; none where nothing is said.
+    resumed: HashMap<(PathBuf, String), Progress>,
     _locks: Vec<LogDirLock>,
 }
 
@@ -49,10 +49,10 @@ impl Ready {
         !self.resumed.is_empty()
     }
 
-    /// Returns how many steps of a log an interrupted run of this plan did.
-    pub(in crate::engine) fn steps_done(&self, log_dir: &Path, dir_name: &str) -> usize {
+    /// Returns which steps of a log an interrupted run of this plan did.
+    pub(in crate::engine) fn steps_done(&self, log_dir: &Path, dir_name: &str) -> Progress {
         let log = (log_dir.to_owned(), dir_name.to_owned());
-        self.resumed.get(&log).copied().unwrap_or(0)
+        self.resumed.get(&log).cloned().unwrap_or_default()
     }
 }
 
@@ -126,7 +126,7 @@ pub(in crate::engine) fn preflight(
             let mut devices = devices.lock().unwrap_or_else(PoisonError::into_inner);
             devices.insert((dir.path.as_path(), plan.dir_name.as_str()), device);
         }
-        if done > 0 {
+        if !done.is_none() {
             let log = (dir.path.clone(), plan.dir_name.clone());
             let mut resumed = resumed.lock().unwrap_or_else(PoisonError::into_inner);
             resumed.insert(log, done);
@@ -293,15 +293,15 @@ fn check_unchanged(
         .map_err(|error| again(&error.sentence()))
 }
 
-/// Compares a partition dir whose log counts with what the plan saw, and looks whether its steps are allowed; returns how
-/// many of them an interrupted run did, and the device on which a dir with steps lies, if it is there.
+/// Compares a partition dir whose log counts with what the plan saw, and looks whether its steps are allowed; returns which
+/// of them an interrupted run did, and the device on which a dir with steps lies, if it is there.
 fn check_log(
     storage: &dyn Storage,
     dir: &LogDirPlan,
     plan: &PartitionPlan,
     interrupted: Option<&JournalText>,
-) -> Result<(usize, Option<u64>), String> {
-    let mut done = 0;
+) -> Result<(Progress, Option<u64>), String> {
+    let mut done = Progress::default();
     let applied = plan.verdict.is_applied() && !plan.steps.is_empty();
     if plan.verdict.reaches_end() {
         let place = dir.path.join(&plan.dir_name);
@@ -333,8 +333,8 @@ fn check_log(
         Err(error) if error.is_not_found() => return Ok((done, None)),
         stat => stat.map_err(|error| error.sentence())?,
     };
-    let left = plan.steps.get(done..).unwrap_or_default();
-    check_log_permissions(storage, &dir.path, &plan.dir_name, left)?;
+    let left: Vec<Step> = done.left(&plan.steps).cloned().collect();
+    check_log_permissions(storage, &dir.path, &plan.dir_name, &left)?;
     Ok((done, Some(stat.device)))
 }
 

@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-use super::apply_log::{ApplyShared, LogFailure};
+use super::apply_log::ApplyShared;
+use super::log_failure::LogFailure;
 use super::stamps::{StampError, changed, check_partition};
 use crate::disk::{DiskAction, DiskError, EntryKind, FileStat, Ownership, Piece, Storage};
 use crate::engine::keep::quarantine::with_suffix;

@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
-use super::apply_log::{ApplyShared, LogApply, LogFailure};
+use super::apply_log::{ApplyShared, LogApply};
 use super::hand_over::{
     begin_arrival, begin_truncation, check_dir_undo, hand_over, keep_dir, take_hand_over_back,
 };
+use super::log_failure::LogFailure;
 use super::preflight::{Ready, preflight};
 use crate::disk::{DiskError, Storage};
 use crate::engine::audit::job_audit::Audit;

@@ -269,7 +269,11 @@ impl Undo<'_> {
             let done = steps_of_it.done().map_err(|error| self.since(error))?;
             // Steps between which no sync is needed forwards need none backwards.
             let mut after_sync = true;
-            for (number, step) in log.steps.iter().enumerate().take(done).rev() {
+            for (number, step) in log.steps.iter().enumerate().rev() {
+                if !done.has(number) {
+                    after_sync |= step.after_sync;
+                    continue;
+                }
                 let kept = kept.and_then(|kept| kept.get(&number));
                 let backwards = self.backwards(step, kept)?;
                 steps.extend(backwards.map(|backwards| Step {

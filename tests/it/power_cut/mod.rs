@@ -4,6 +4,7 @@
 //! The boot is played by the recovery machine; `tests/broker` compares that machine with real Kafka.
 
 mod cleaning;
+mod going_on;
 mod moving;
 mod truncating;
 mod volumes;

@@ -6,10 +6,12 @@
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
+use std::time::SystemTime;
 
 use krescue::disk::{DiskError, FileStat, Listed, Ownership, Piece, ReadAt, RealStorage, Storage};
 
+use super::apply::contents;
 use super::random::Random;
 
 /// Every file below the root, by its path from there.
@@ -55,6 +57,37 @@ pub(crate) struct Recording {
     before: Vec<Node>,
     events: Vec<(Event, String)>,
     live: Vec<Node>,
+    /// What lies beside the root, which is watched too.
+    beside: Option<Beside>,
+    /// When each file was written that was there before, and when each was at last.
+    times: BTreeMap<Id, SystemTime>,
+    end_times: BTreeMap<Id, SystemTime>,
+}
+
+/// A dir beside the root whose files are remembered as they are at each event, and a folder in which every file below the
+/// root keeps a second name, so that its inode stays.
+#[derive(Debug, Clone)]
+struct Beside {
+    dir: PathBuf,
+    inodes: PathBuf,
+    /// By the number of the event.
+    seen: Vec<Arc<Files>>,
+}
+
+/// What a power cut left below the root.
+pub(crate) struct Left<'a> {
+    /// The event behind which the power was cut.
+    pub(crate) event: usize,
+    /// Where that is, and what is lost.
+    pub(crate) what: &'a str,
+    nodes: &'a [Node],
+}
+
+impl Left<'_> {
+    /// Returns the files by their paths.
+    pub(crate) fn files(&self) -> Files {
+        files_of(self.nodes)
+    }
 }
 
 impl Recording {
@@ -67,11 +100,41 @@ impl Recording {
             before: nodes.clone(),
             events: Vec::new(),
             live: nodes,
+            beside: None,
+            times: BTreeMap::new(),
+            end_times: BTreeMap::new(),
         }
+    }
+
+    /// Gives every file below the root a second name in `inodes`, and remembers what lies in `dir` at each event.
+    fn watch(&mut self, dir: &Path, inodes: &Path) {
+        let mut places = vec![(0, self.root.clone())];
+        while let Some((id, path)) = places.pop() {
+            match &self.live[id] {
+                Node::File(_) => {
+                    std::fs::hard_link(&path, inodes.join(id.to_string())).unwrap();
+                    let written = std::fs::metadata(&path).unwrap().modified().unwrap();
+                    self.times.insert(id, written);
+                }
+                Node::Dir(names) => {
+                    places.extend(names.iter().map(|(name, id)| (*id, path.join(name))));
+                }
+            }
+        }
+        self.beside = Some(Beside {
+            dir: dir.to_owned(),
+            inodes: inodes.to_owned(),
+            seen: Vec::new(),
+        });
     }
 
     /// Returns what a power cut behind each change may leave, each with where it was cut and what was lost.
     pub(crate) fn cuts(&self, seed: u64, mut look: impl FnMut(&str, Files)) {
+        self.trees(seed, |left| look(left.what, left.files()));
+    }
+
+    /// The same, with which file is which.
+    pub(crate) fn trees(&self, seed: u64, mut look: impl FnMut(&Left<'_>)) {
         let mut random = Random::new(seed);
         let mut disk = Disk {
             nodes: self.before.clone(),
@@ -82,12 +145,13 @@ impl Recording {
         for (number, (event, what)) in self.events.iter().enumerate() {
             disk.take(event);
             for choice in choices(disk.pending.len(), &mut random) {
-                let (files, lost) = disk.cut(&choice, &mut random);
-                if known.insert(fingerprint(&files)) {
-                    look(
-                        &format!("cut behind {number} ({what}), lost: {lost:?}"),
-                        files,
-                    );
+                let (nodes, lost) = disk.cut(&choice, &mut random);
+                if known.insert(fingerprint(&files_of(&nodes))) {
+                    look(&Left {
+                        event: number,
+                        what: &format!("cut behind {number} ({what}), lost: {lost:?}"),
+                        nodes: &nodes,
+                    });
                 }
             }
         }
@@ -165,9 +229,69 @@ impl Recording {
             Event::Created(node) => self.live.push(node.clone()),
             Event::Sync(_) | Event::SyncVolume { .. } => {}
         }
+        if let Some(beside) = &mut self.beside {
+            if let Event::Change(Change::Names(names)) = &event {
+                // Only a file that is new has no second name yet.
+                let new = names.iter().filter_map(|(.., id)| *id).max();
+                if let Some(id) = new {
+                    let _ = std::fs::hard_link(path, beside.inodes.join(id.to_string()));
+                }
+            }
+            let now = contents(&beside.dir);
+            let seen = beside.seen.last().filter(|seen| ***seen == now).cloned();
+            beside.seen.push(seen.unwrap_or_else(|| Arc::new(now)));
+        }
         let path = path.strip_prefix(&self.root).unwrap_or(path);
         self.events
             .push((event, format!("{what} {}", path.display())));
+    }
+
+    /// Returns what lay beside the root at an event.
+    pub(crate) fn beside(&self, event: usize) -> &Files {
+        &self.beside.as_ref().unwrap().seen[event]
+    }
+
+    /// Returns the first event that made a volume durable.
+    pub(crate) fn first_sync(&self) -> usize {
+        let is_sync = |(event, _): &(Event, String)| matches!(event, Event::SyncVolume { .. });
+        self.events.iter().position(is_sync).unwrap()
+    }
+
+    /// Puts what a power cut left below the root, each file with the inode that it had.
+    pub(crate) fn put(&self, left: &Left<'_>) {
+        std::fs::remove_dir_all(&self.root).unwrap();
+        self.put_node(left.nodes, 0, &self.root);
+    }
+
+    fn put_node(&self, nodes: &[Node], id: Id, path: &Path) {
+        let inode = self.beside.as_ref().unwrap().inodes.join(id.to_string());
+        let bytes = match &nodes[id] {
+            Node::Dir(names) => {
+                std::fs::create_dir(path).unwrap();
+                for (name, id) in names {
+                    self.put_node(nodes, *id, &path.join(name));
+                }
+                return;
+            }
+            Node::File(bytes) => bytes,
+        };
+        std::fs::hard_link(&inode, path).unwrap();
+        if std::fs::read(path).unwrap() != *bytes {
+            std::fs::write(path, bytes).unwrap();
+        }
+        // A file that is as it was, or as it is at the end, has the time that it had then.
+        let is_it = |node: Option<&Node>| matches!(node, Some(Node::File(of)) if of == bytes);
+        let time = if is_it(self.before.get(id)) {
+            self.times.get(&id)
+        } else if is_it(self.live.get(id)) {
+            self.end_times.get(&id)
+        } else {
+            None
+        };
+        if let Some(time) = time {
+            let file = std::fs::File::options().write(true).open(path).unwrap();
+            file.set_modified(*time).unwrap();
+        }
     }
 
     fn create(&mut self, node: Node, path: &Path) {
@@ -247,7 +371,7 @@ impl Disk {
     }
 
     /// Returns the files that are left, and the numbers of the changes that are lost or torn.
-    fn cut(&self, choice: &[Fate], random: &mut Random) -> (Files, Vec<usize>) {
+    fn cut(&self, choice: &[Fate], random: &mut Random) -> (Vec<Node>, Vec<usize>) {
         let mut nodes = self.nodes.clone();
         let mut lost = Vec::new();
         for (number, (change, fate)) in self.pending.iter().zip(choice).enumerate() {
@@ -260,7 +384,7 @@ impl Disk {
                 (Fate::Torn | Fate::Lost, _) => lost.push(number),
             }
         }
-        (files_of(&nodes), lost)
+        (nodes, lost)
     }
 }
 
@@ -396,6 +520,13 @@ impl RecordingStorage {
         Self(Mutex::new(Recording::of(root, None)))
     }
 
+    /// The same, and what lies in `dir` is remembered too; `inodes` is an empty folder of the root's file system.
+    pub(crate) fn beside(root: &Path, dir: &Path, inodes: &Path) -> Self {
+        let mut recording = Recording::of(root, None);
+        recording.watch(dir, inodes);
+        Self(Mutex::new(recording))
+    }
+
     /// The same, where the dir `apart` of the root leads to a volume of its own.
     pub(crate) fn with_volume(root: &Path, apart: &str) -> Self {
         Self(Mutex::new(Recording::of(root, Some(apart))))
@@ -403,7 +534,17 @@ impl RecordingStorage {
 
     /// Returns what was done.
     pub(crate) fn into_recording(self) -> Recording {
-        self.0.into_inner().unwrap()
+        let mut recording = self.0.into_inner().unwrap();
+        if let Some(beside) = &recording.beside {
+            for (id, node) in recording.live.iter().enumerate() {
+                if matches!(node, Node::File(_)) {
+                    let inode = beside.inodes.join(id.to_string());
+                    let written = std::fs::metadata(inode).unwrap().modified().unwrap();
+                    recording.end_times.insert(id, written);
+                }
+            }
+        }
+        recording
     }
 
     /// Does a change, and records it if it could be done; one at a time, so that both have the same order.
