@@ -37,6 +37,7 @@ mod relocation;
 mod retention;
 mod server_log;
 mod set_aside;
+mod state_faults;
 mod support;
 mod truncation;
 mod undo;

@@ -100,10 +100,19 @@ pub(in crate::engine) fn apply(
             })
         }
     };
-    match audit.end(&outcome) {
-        Ok(()) => outcome,
-        Err(error) => JobOutcome::Failed {
-            cause: format!("the audit: {}", error.sentence()),
+    let Err(error) = audit.end(&outcome) else {
+        return outcome;
+    };
+    let told = error.sentence();
+    match outcome {
+        JobOutcome::Refused { cause } => JobOutcome::Refused {
+            cause: format!("{cause}; nor can the audit be written: {told}"),
+        },
+        JobOutcome::Failed { cause } => JobOutcome::Failed {
+            cause: format!("{cause}; nor can the audit be written: {told}"),
+        },
+        _ => JobOutcome::Failed {
+            cause: format!("the audit: {told}"),
         },
     }
 }
