@@ -8,10 +8,11 @@ use std::time::Instant;
 
 use crate::loading::work_folder;
 use crate::support::compare::{differences, order};
-use crate::support::damage::{Kind, common, extended, tally};
+use crate::support::damage::{Kind, common, extended, spoil, tally};
 use crate::support::krescue::{Answer, Target};
 use crate::support::loader::{Loaded, Node, load};
 use crate::support::multiply::{Damaged, Plan, multiply};
+use crate::support::random::Random;
 use crate::support::source::Source;
 use crate::support::tree::{self, Content, Tree};
 
@@ -57,6 +58,31 @@ fn forged_logs_come_out_as_from_kafka_4_4_0() {
     rounds("forged_logs_come_out_as_from_kafka_4_4_0", "4.4.0", &all());
 }
 
+/// Log dirs whose own checkpoints are damaged: every log in them is loaded, or refused, by what is left of those.
+#[test]
+fn logs_beside_damaged_checkpoints_come_out_as_from_kafka_3_9_1() {
+    spoiled(
+        "logs_beside_damaged_checkpoints_come_out_as_from_kafka_3_9_1",
+        "3.9.1",
+    );
+}
+
+#[test]
+fn logs_beside_damaged_checkpoints_come_out_as_from_kafka_4_0_2() {
+    spoiled(
+        "logs_beside_damaged_checkpoints_come_out_as_from_kafka_4_0_2",
+        "4.0.2",
+    );
+}
+
+#[test]
+fn logs_beside_damaged_checkpoints_come_out_as_from_kafka_4_4_0() {
+    spoiled(
+        "logs_beside_damaged_checkpoints_come_out_as_from_kafka_4_4_0",
+        "4.4.0",
+    );
+}
+
 /// For a look at a release between those above: `KRESCUE_KAFKA=4.2.1`.
 #[test]
 #[ignore = "names its release in KRESCUE_KAFKA"]
@@ -86,6 +112,36 @@ pub(crate) fn number(name: &str, default: u64) -> u64 {
     })
 }
 
+/// Rounds that between them damage each checkpoint in each way.
+const SPOILED: usize = 14;
+
+fn spoiled(test: &str, version: &str) {
+    let source = Source::shared(version);
+    let seed = number("KRESCUE_SEED", 1);
+    for round in 0..SPOILED {
+        let folder = work_folder(&format!("{test}-{round}"));
+        let plan = Plan {
+            seed: seed + round as u64,
+            copies: 1,
+            kinds: &common(),
+        };
+        let ran = Round::run(&source, &folder, plan, Some(round));
+        let report = ran.judge();
+        eprintln!("{version}, round {round}: {}", report.summary);
+        assert!(
+            report.wrong.is_empty(),
+            "round {round}, {} of {} logs differ from Kafka {version}'s; the trees are in {}\n\n{}",
+            report.wrong.len(),
+            ran.damaged.len(),
+            folder.display(),
+            report.wrong.join("\n")
+        );
+        if std::env::var_os("KRESCUE_KEEP").is_none() {
+            fs::remove_dir_all(&folder).unwrap();
+        }
+    }
+}
+
 fn rounds(test: &str, version: &str, kinds: &[Kind]) {
     let source = Source::shared(version);
     let first = number("KRESCUE_SEED", 1);
@@ -96,7 +152,7 @@ fn rounds(test: &str, version: &str, kinds: &[Kind]) {
             copies: COPIES,
             kinds,
         };
-        let round = Round::run(&source, &folder, plan);
+        let round = Round::run(&source, &folder, plan, None);
         let report = round.judge();
         eprintln!("{version}, seed {seed}: {}", report.summary);
         assert!(
@@ -151,9 +207,14 @@ struct Report {
 }
 
 impl<'a> Round<'a> {
-    fn run(source: &'a Source, folder: &'a Path, plan: Plan<'_>) -> Self {
+    /// `spoiled` is the number of a round in which the checkpoints beside the logs are damaged too.
+    fn run(source: &'a Source, folder: &'a Path, plan: Plan<'_>, spoiled: Option<usize>) -> Self {
         let [before, kafka, krescue] = ["before", "kafka", "krescue"].map(|side| folder.join(side));
         let damaged = multiply(source, &before, plan);
+        if let Some(round) = spoiled {
+            let mut random = Random::new(plan.seed);
+            eprintln!("  {}", spoil(&before, round, &mut random).join(", "));
+        }
         for side in [&kafka, &krescue] {
             tree::copy(&before, side);
             source.write_properties(side);

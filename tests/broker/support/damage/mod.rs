@@ -6,7 +6,9 @@
 )]
 
 mod batch;
+mod checkpoints;
 mod index;
+mod legacy;
 mod segment;
 mod state;
 mod tail;
@@ -14,6 +16,8 @@ mod tail;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+pub(crate) use checkpoints::spoil;
 
 use super::batches::{Batch, batches};
 use super::random::Random;
@@ -40,6 +44,7 @@ pub(crate) fn common() -> Vec<Kind> {
         index::KINDS,
         state::KINDS,
         segment::KINDS,
+        legacy::KINDS,
     ]
     .concat()
 }
@@ -51,7 +56,14 @@ pub(crate) fn tails() -> Vec<Kind> {
 
 /// What no crash leaves, and what may not be supported yet.
 pub(crate) fn extended() -> Vec<Kind> {
-    [batch::FORGED, index::FORGED, state::FORGED, segment::FORGED].concat()
+    [
+        batch::FORGED,
+        index::FORGED,
+        state::FORGED,
+        segment::FORGED,
+        legacy::FORGED,
+    ]
+    .concat()
 }
 
 impl Victim {
