@@ -3,5 +3,6 @@
 mod decisions;
 mod dirs;
 mod files;
+mod on_disk;
 mod overflow;
 mod preallocation;
