@@ -113,7 +113,7 @@ pub(crate) fn number(name: &str, default: u64) -> u64 {
 }
 
 /// Rounds that between them damage each checkpoint in each way.
-const SPOILED: usize = 14;
+const SPOILED: usize = 7;
 
 fn spoiled(test: &str, version: &str) {
     let source = Source::shared(version);

@@ -45,7 +45,7 @@ pub(in crate::cli) fn cleanup(
         json: args.json,
         command: "cleanup",
         words: args.words(),
-        leaves: false,
+        leaves: 0,
         out,
     };
     if let Some(hash) = answers.stored() {

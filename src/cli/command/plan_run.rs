@@ -30,8 +30,8 @@ pub(super) struct PlanRun<'a> {
     pub(super) command: &'static str,
     /// The words that make the plan again, `--apply` aside.
     pub(super) words: String,
-    /// Whether something was found that no step of the plan mends: what would be an exit of 0 is then one of 3.
-    pub(super) leaves: bool,
+    /// How many findings no step of the plan mends: with any, what would be an exit of 0 is one of 3.
+    pub(super) leaves: usize,
     pub(super) out: &'a mut dyn Write,
 }
 
@@ -291,7 +291,7 @@ impl PlanRun<'_> {
 
     fn end(&mut self, plan: &RecoveryPlan, summary: &Summary) -> Result<Exit, CliError> {
         let exit = match summary.exit {
-            Exit::Ok if self.leaves => Exit::Findings,
+            Exit::Ok if self.leaves > 0 => Exit::Findings,
             exit => exit,
         };
         let summary = &Summary {

@@ -38,7 +38,7 @@ pub(in crate::cli) fn preflight(
         json: args.json,
         command: "preflight",
         words: "preflight --fix".to_owned(),
-        leaves: false,
+        leaves: 0,
         out,
     };
     if let Some(hash) = answers.stored() {
@@ -247,7 +247,7 @@ fn fix(
         .iter()
         .filter(|problem| problem.finding.severity > Severity::Routine && problem.fixes.is_empty())
         .count();
-    run.leaves = left > 0;
+    run.leaves = left;
     let exit = run.show(look, &kept)?;
     if left > 0 {
         run.note(&format!(

@@ -35,7 +35,7 @@ pub(in crate::cli) fn recover(
         } else {
             "recover".to_owned()
         },
-        leaves: false,
+        leaves: 0,
         out,
     };
     if let Some(hash) = answers.stored() {

@@ -37,7 +37,7 @@ pub(super) fn relocate(
         json: args.json,
         command: "move",
         words: format!("move {partition} --to {to}"),
-        leaves: false,
+        leaves: 0,
         out,
     };
     if let Some(hash) = answers.stored() {

@@ -34,7 +34,7 @@ pub(in crate::cli) fn truncate(
         json: args.json,
         command: "truncate",
         words: format!("truncate {partition} {}", args.target.words()),
-        leaves: false,
+        leaves: 0,
         out,
     };
     if let Some(hash) = answers.stored() {

@@ -25,7 +25,7 @@ pub(in crate::cli) fn undo(
         json: args.json,
         command: "undo",
         words: format!("undo {}", undone.get(..8).unwrap_or(undone)),
-        leaves: false,
+        leaves: 0,
         out,
     };
     let state_dir = &context.state_dir()?.value;

@@ -115,7 +115,7 @@ fn plan_run<'a>(context: &'a Context, args: &'a VerifyArgs, out: &'a mut dyn Wri
         json: args.json,
         command: "verify",
         words: "verify --fix".to_owned(),
-        leaves: false,
+        leaves: 0,
         out,
     }
 }
@@ -149,7 +149,8 @@ fn mend(
     spec.state_dir = look::overflow_dir(run.context);
     let kept = run.store(plan_indexes(&spec, wrong)?)?;
     let findings = verified.iter().flat_map(|log| &log.findings);
-    run.leaves = look::beyond_routine(findings.filter(|finding| !is_wrong_index(finding)));
+    let others = findings.filter(|finding| finding.severity > Severity::Routine);
+    run.leaves = others.filter(|finding| !is_wrong_index(finding)).count();
     run.show(look, &kept)
 }
 
