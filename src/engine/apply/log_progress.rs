@@ -232,8 +232,9 @@ impl<'a> LogSteps<'a> {
             Err(StampError::Changed(_)) => return Ok(None),
             checked => checked?,
         }
-        let leading = (first..).take_while(|number| done.contains(number)).count();
-        let first = first + leading;
+        let numbers = first..first + stage.len();
+        let leading = numbers.take_while(|number| done.contains(number));
+        let first = first + leading.count();
         done.retain(|number| *number >= first);
         Ok(Some(Progress {
             first,

@@ -86,6 +86,10 @@ pub type Replicas = Arc<dyn Fn(&TopicPartition) -> Option<ReplicaEvidence> + Sen
 
 /// All that a plan for log dirs needs to know.
 #[derive(Clone)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "two questions that have nothing to do with each other"
+)]
 pub struct PlanSpec {
     /// The log dirs, all of `log.dirs`, in its order.
     pub log_dirs: Vec<PathBuf>,
