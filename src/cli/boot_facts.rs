@@ -1,9 +1,10 @@
 //! Puts together what a preflight looks at: the configuration, the broker's user, its log dirs, the host.
 
-use std::net::{IpAddr, TcpListener};
 use std::path::{Path, PathBuf};
 
 use crate::cli::Context;
+pub use crate::cli::boot_ports::Ports;
+use crate::cli::boot_ports::{controllers, listeners};
 use crate::cli::look::Look;
 use crate::cli::target::Presence;
 use crate::disk::{RealStorage, read_mounts};
@@ -12,23 +13,18 @@ use crate::format::file_name::META_PROPERTIES;
 use crate::format::meta_properties::{MetaProperties, MetaPropertiesVersion};
 use crate::log::{FindingCode, Severity};
 use crate::observe::{
-    is_broker, max_map_count, mount_error, named_mounts, open_files_of, seconds_of, unit_setting,
+    heap_of, is_broker, max_map_count, mount_error, named_mounts, open_files_of, seconds_of,
+    unit_setting,
 };
 use crate::plan::preflight::{
     AtBoot, BootFacts, BootUser, ConfigFacts, DirState, ExpectedMount, Grace, HostFacts, Limit,
-    LogDirFacts, MetadataKept, PartitionFacts, PortFacts, Problem, StopFacts, check_boot,
+    LogDirFacts, MetadataKept, PartitionFacts, Problem, StopFacts, check_boot,
 };
 use crate::settings::{BrokerConfig, Source};
 use crate::terms::KafkaVersion;
 
-/// Whether ports are tried.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ports {
-    /// Each is bound for a moment.
-    Try,
-    /// They are left alone: the broker has them, or nobody asked.
-    Leave,
-}
+/// `log.cleaner.dedupe.buffer.size` unless it is set.
+const DEDUPE_BUFFER: u64 = 128 << 20;
 
 /// Gathers all facts; nothing is changed.
 pub fn boot_facts(context: &Context, look: &Look, ports: Ports) -> BootFacts {
@@ -83,12 +79,27 @@ pub fn boot_facts_counted(
         host: HostFacts {
             open_files: open_files(root, unit, look.candidate.pid),
             map_count: max_map_count(root),
+            heap: heap_of(root, unit, look.candidate.pid).map(|heap| Limit {
+                value: heap.bytes,
+                source: heap.source,
+            }),
             mounts: mounts(root, &dirs),
             clock: (!context.now_given).then_some(context.now),
         },
         dirs,
         image: look.topics.image.clone(),
     }
+}
+
+/// Returns the bytes of heap that the log cleaner takes when it starts; `None` where it does not.
+fn dedupe_buffer(broker: &BrokerConfig) -> Option<u64> {
+    let of = |key: &str| broker.properties.get(key).map(|value| value.trim());
+    let is_off = of("log.cleaner.enable").is_some_and(|on| on.eq_ignore_ascii_case("false"));
+    let buffer = || match of("log.cleaner.dedupe.buffer.size") {
+        Some(bytes) => bytes.parse().ok(),
+        None => Some(DEDUPE_BUFFER),
+    };
+    if is_off { None } else { buffer() }
 }
 
 fn config_facts(
@@ -123,89 +134,10 @@ fn config_facts(
             Source::File { line, .. } => Some(*line),
             _ => None,
         },
-        ports: match ports {
-            Ports::Try => listeners(broker, &has_role),
-            Ports::Leave => Vec::new(),
-        },
+        ports: listeners(broker, ports),
+        controllers: controllers(broker, ports),
+        dedupe_buffer: dedupe_buffer(broker),
     }
-}
-
-/// A listener that a broker opens.
-struct Listener<'a> {
-    /// As the configuration names it.
-    text: &'a str,
-    /// `HOST:PORT`.
-    address: &'a str,
-    is_controller: bool,
-}
-
-/// Returns the listeners that the broker will open; none where its configuration is not known.
-fn listeners_of<'a>(
-    broker: &'a BrokerConfig,
-    has_role: &dyn Fn(&str) -> bool,
-) -> Vec<Listener<'a>> {
-    if broker.path.is_none() {
-        return Vec::new();
-    }
-    let named = broker.properties.get("listeners");
-    let named = named.map_or("PLAINTEXT://:9092", String::as_str);
-    let of_controller = broker
-        .properties
-        .get("controller.listener.names")
-        .map_or("", String::as_str);
-    let all = named.split(',').map(str::trim);
-    let all = all.filter_map(|text| {
-        let (name, address) = text.split_once("://")?;
-        let is_controller = of_controller.split(',').any(|of| of.trim() == name);
-        let is_bound = if is_controller {
-            has_role("controller")
-        } else {
-            !has_role("controller") || has_role("broker")
-        };
-        is_bound.then_some(Listener {
-            text,
-            address,
-            is_controller,
-        })
-    });
-    all.collect()
-}
-
-/// Tries each port that the broker will bind.
-fn listeners(broker: &BrokerConfig, has_role: &dyn Fn(&str) -> bool) -> Vec<PortFacts> {
-    let all = listeners_of(broker, has_role).into_iter();
-    all.map(|listener| PortFacts {
-        listener: listener.text.to_owned(),
-        is_controller: listener.is_controller,
-        refused: refused(listener.address),
-    })
-    .collect()
-}
-
-/// Returns the ports at which clients find the broker once it is up.
-pub(crate) fn client_ports(broker: &BrokerConfig) -> Vec<u16> {
-    let roles = broker.process_roles.as_deref().unwrap_or_default();
-    let has_role = |role: &str| roles.split(',').any(|of| of.trim() == role);
-    let all = listeners_of(broker, &has_role).into_iter();
-    let port = |listener: Listener<'_>| listener.address.rsplit_once(':')?.1.parse().ok();
-    all.filter(|listener| !listener.is_controller)
-        .filter_map(port)
-        .collect()
-}
-
-/// Returns why an address cannot be bound; names are not resolved.
-fn refused(address: &str) -> Option<String> {
-    let (host, port) = address.rsplit_once(':')?;
-    let port: u16 = port.parse().ok()?;
-    let host = host.trim_matches(['[', ']']);
-    let ip: IpAddr = match host {
-        "" => IpAddr::from([0, 0, 0, 0]),
-        "localhost" => IpAddr::from([127, 0, 0, 1]),
-        host => host.parse().ok()?,
-    };
-    TcpListener::bind((ip, port))
-        .err()
-        .map(|error| error.to_string())
 }
 
 /// Finds the user who will boot: that of the process, of the unit, or the owner of `meta.properties`.

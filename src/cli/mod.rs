@@ -5,6 +5,7 @@ pub mod args;
 pub mod audit_words;
 pub mod boot_facts;
 mod boot_logs;
+pub mod boot_ports;
 mod catch_up;
 pub(crate) mod cleanup_look;
 mod cleanup_mirrors;
@@ -41,9 +42,9 @@ mod value;
 pub(crate) mod volumes_look;
 
 #[cfg(feature = "tui")]
-pub(crate) use boot_facts::client_ports;
-#[cfg(feature = "tui")]
 pub(crate) use boot_logs::{boot_logs, loaded_dirs};
+#[cfg(feature = "tui")]
+pub(crate) use boot_ports::client_ports;
 pub(crate) use catch_up::CatchUpWatch;
 pub use command::Recording;
 pub use context::{Context, Whose};

@@ -369,6 +369,32 @@ fn broker_resource(id: Option<i32>) -> String {
     id.map(|id| id.to_string()).unwrap_or_default()
 }
 
+/// Returns an image of topics with one partition each, by who is in sync.
+#[cfg(test)]
+pub(crate) fn image_of(topics: &[(&str, Vec<i32>)]) -> MetadataImage {
+    let mut image = MetadataImage::default();
+    for ((name, isr), id) in topics.iter().zip(1_u8..) {
+        let topic_id = Uuid([id; 16]);
+        image.apply(MetadataRecord::Topic {
+            name: (*name).to_owned(),
+            topic_id,
+        });
+        image.apply(MetadataRecord::Partition(PartitionRecord {
+            topic_id,
+            partition: 0,
+            replicas: isr.clone(),
+            isr: isr.clone(),
+            leader: isr.first().copied().unwrap_or(-1),
+            leader_epoch: LeaderEpoch(0),
+            partition_epoch: 0,
+            directories: vec![],
+            elr: vec![],
+            last_known_elr: vec![],
+        }));
+    }
+    image
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -21,6 +21,8 @@ pub use config_key::{ConfigKey, ConfigUnit};
 pub use effective::{EffectiveSetting, LeveledValue, SettingsTable};
 pub use fold::{FoldError, FoldFinding, ImageFold};
 pub use followed_dir::FollowedDir;
+#[cfg(test)]
+pub(crate) use image::image_of;
 pub use image::{BrokerImage, MetadataImage, PartitionImage, TopicImage};
 pub use log_config::{
     CleanupPolicy, ConfigLevels, ConfigMoment, ConfigSource, InvalidConfig, LogConfig,

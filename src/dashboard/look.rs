@@ -120,7 +120,7 @@ pub(super) fn look_at(
         if let Ok(mut listed) = listed
             && look.presence == target::Presence::Down
         {
-            let boot = boot_facts(&context, &look, Ports::Leave);
+            let boot = boot_facts(&context, &look, Ports::Look);
             add_problems(&mut listed, &check_boot(&boot));
             tell(News::Event(Event::Listed(listed)));
         }

@@ -122,6 +122,10 @@ pub enum FindingCode {
     OpenFilesLimit,
     /// Fewer memory maps may be made than the indexes need.
     MapCountLimit,
+    /// The broker's heap is too small for what it loads.
+    HeapLimit,
+    /// A controller cannot be reached.
+    ControllerAway,
     /// Something that is no plain file lies where a boot opens one.
     NotAFile,
     /// `meta.properties` is missing, empty or malformed.

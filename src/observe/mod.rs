@@ -2,6 +2,7 @@
 
 mod boot;
 pub mod cluster;
+mod heap;
 mod host;
 mod jar;
 mod kernel_log;
@@ -19,8 +20,9 @@ pub use boot::{
     Attempt, BootMeter, BootProgress, BootReport, BootSigns, BootSource, BootSources, BootWatch,
     CatchUp, DirReport, FirstPass, History, LoadedDir, LogBytes, Origin, ProcessLife, Reads,
     RecoveryThreads, SETTLE, SegmentBytes, SignSources, SourceReport, Span, ThreadReads, ToldBy,
-    WorkReport, is_listening, log_file_of, reads_per_byte,
+    WorkReport, is_listening, listening_here, log_file_of, reads_per_byte,
 };
+pub use heap::{Heap, heap_of};
 pub use host::{NamedMount, max_map_count, mount_error, named_mounts, open_files_of};
 pub use jar::{JarVersion, version_of_class_path, version_of_jar_dir, version_of_jar_name};
 pub use kernel_log::{DeviceErrors, kernel_io_errors};

@@ -20,7 +20,7 @@ pub use catch_up::CatchUp;
 pub use first_pass::FirstPass;
 pub use log_bytes::{LogBytes, SegmentBytes, reads_per_byte};
 pub use meter::{BootMeter, Reads};
-pub use open_logs::is_listening;
+pub use open_logs::{is_listening, listening_here};
 pub use pace::Span;
 pub use report::{BootProgress, BootReport, BootSource, DirReport, SourceReport, WorkReport};
 pub use signs::{BootSigns, SignSources};

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 /// The open files of one process, from one look to the next.
@@ -86,6 +87,33 @@ pub fn is_listening(proc: &Path, pid: u32, ports: &[u16]) -> bool {
     sockets.any(|inode| !is_seen || open.has_socket(inode))
 }
 
+/// Returns where somebody listens in the network of this process.
+pub fn listening_here(proc: &Path) -> Vec<(IpAddr, u16)> {
+    let tables = ["tcp", "tcp6"].map(|name| {
+        let path = proc.join("self/net").join(name);
+        fs::read_to_string(path).unwrap_or_default()
+    });
+    let lines = tables.iter().flat_map(|table| table.lines().skip(1));
+    lines.filter_map(listening_address).collect()
+}
+
+/// Returns the address of a line of `/proc/net/tcp`, if its socket listens.
+fn listening_address(line: &str) -> Option<(IpAddr, u16)> {
+    let (port, _) = listener(line)?;
+    let (ip, _) = line.split_whitespace().nth(1)?.rsplit_once(':')?;
+    // Words of 32 bits, each as the processor keeps it.
+    let words = ip.as_bytes().chunks(8).map(|word| {
+        let word = std::str::from_utf8(word).ok()?;
+        Some(u32::from_str_radix(word, 16).ok()?.to_ne_bytes())
+    });
+    let bytes: Vec<u8> = words.collect::<Option<Vec<_>>>()?.concat();
+    let ip = match <[u8; 4]>::try_from(bytes.as_slice()) {
+        Ok(four) => IpAddr::from(four),
+        Err(_) => IpAddr::from(<[u8; 16]>::try_from(bytes.as_slice()).ok()?).to_canonical(),
+    };
+    Some((ip, port))
+}
+
 /// Returns port and inode of a line of `/proc/net/tcp`, if its socket listens.
 fn listener(line: &str) -> Option<(u16, u64)> {
     const LISTENS: &str = "0A";
@@ -101,6 +129,17 @@ fn listener(line: &str) -> Option<(u16, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn addresses_are_read_as_the_kernel_writes_them() {
+        let own = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = own.local_addr().unwrap();
+        let here = listening_here(Path::new("/proc"));
+        assert!(here.contains(&(address.ip(), address.port())), "{here:?}");
+        drop(own);
+        let here = listening_here(Path::new("/proc"));
+        assert!(!here.contains(&(address.ip(), address.port())));
+    }
 
     #[test]
     fn each_segment_is_told_once_while_it_is_open() {

@@ -56,6 +56,23 @@ pub struct ConfigFacts {
     pub log_dirs_line: Option<usize>,
     /// Where the broker will listen.
     pub ports: Vec<PortFacts>,
+    /// The controllers that it names; none where they were not asked.
+    pub controllers: Vec<ControllerFacts>,
+    /// Bytes of heap that the log cleaner takes when it starts (`log.cleaner.dedupe.buffer.size`); `None` where it does not.
+    pub dedupe_buffer: Option<u64>,
+}
+
+/// A controller that the configuration names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ControllerFacts {
+    /// `HOST:PORT`.
+    pub address: String,
+    /// The key that names it.
+    pub key: &'static str,
+    /// Whether it is this node.
+    pub is_self: bool,
+    /// Why it cannot be reached; `None` if it can, or is this node.
+    pub refused: Option<String>,
 }
 
 /// A port that the broker will bind.
@@ -399,6 +416,8 @@ pub struct HostFacts {
     pub open_files: Option<Limit>,
     /// `vm.max_map_count`.
     pub map_count: Option<u64>,
+    /// The broker's heap, in bytes (`-Xmx`).
+    pub heap: Option<Limit>,
     /// The mounts that the host is meant to have.
     pub mounts: Vec<ExpectedMount>,
     /// The host's clock; `None` where another time was given.

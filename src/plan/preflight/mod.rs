@@ -22,14 +22,16 @@ mod salvage;
 mod space;
 mod stop;
 mod stray;
+#[cfg(test)]
+mod testing;
 mod twice;
 mod volumes;
 
 pub use boot_time::{BootRates, BootTime, DirReads, boot_time, dir_reads};
 pub use facts::{
-    Access, BootFacts, BootUser, CheckpointFacts, ConfigFacts, DirState, EntryFacts, ExpectedMount,
-    HostFacts, Limit, LockFacts, LogDirFacts, MetadataKept, PartitionFacts, PortFacts,
-    SegmentFacts, SmallFile, VolumeFacts, VolumeKept,
+    Access, BootFacts, BootUser, CheckpointFacts, ConfigFacts, ControllerFacts, DirState,
+    EntryFacts, ExpectedMount, HostFacts, Limit, LockFacts, LogDirFacts, MetadataKept,
+    PartitionFacts, PortFacts, SegmentFacts, SmallFile, VolumeFacts, VolumeKept,
 };
 pub use failed::check_failed;
 pub use fixes::{FixInputs, plan_fixes};

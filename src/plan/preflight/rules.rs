@@ -30,6 +30,10 @@ pub const RULES: &[Rule] = &[
         check: limits::map_count,
     },
     Rule {
+        name: "heap",
+        check: limits::heap,
+    },
+    Rule {
         name: "not_a_file",
         check: names::not_a_file,
     },
@@ -92,6 +96,10 @@ pub const RULES: &[Rule] = &[
     Rule {
         name: "ports",
         check: ports::ports,
+    },
+    Rule {
+        name: "controllers",
+        check: ports::controllers,
     },
     Rule {
         name: "stray",

@@ -350,3 +350,191 @@ pub fn crash_cost(facts: &BootFacts, runs: bool) -> u64 {
         .map(|(_, bytes)| bytes)
         .sum()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::super::testing::{facts, log, log_dir};
+    use super::*;
+    use crate::cluster::image_of;
+
+    /// Two dirs, the first with the larger logs: of each a boot after a crash reads the last two segments.
+    fn two_dirs() -> BootFacts {
+        let logs = |names: [&str; 2], bytes: u64| {
+            let logs = names.map(|name| log(name, 1500, &[bytes; 3]));
+            logs.to_vec()
+        };
+        facts(vec![
+            log_dir("/a", false, logs(["t-0", "t-1"], 700_000_000)),
+            log_dir("/b", true, logs(["u-0", "u-1"], 100_000_000)),
+        ])
+    }
+
+    fn of(problems: &[Problem], code: FindingCode) -> Vec<(Severity, String)> {
+        let problems = problems
+            .iter()
+            .filter(|problem| problem.finding.code == code);
+        problems
+            .map(|problem| (problem.finding.severity, problem.finding.text.clone()))
+            .collect()
+    }
+
+    fn with_grace(seconds: u64) -> StopFacts {
+        StopFacts {
+            grace: Grace::Seconds {
+                seconds,
+                source: "TimeoutStopSec= of kafka.service".to_owned(),
+            },
+            ..StopFacts::default()
+        }
+    }
+
+    #[test]
+    fn a_grace_is_compared_with_what_a_stop_takes() {
+        let facts = two_dirs();
+        // Four logs cost nothing beside handing over the leaders.
+        assert_eq!(stop_seconds(&facts, &StopFacts::default()), 5);
+        let severity = |seconds| {
+            let problems = check_stop(&facts, &with_grace(seconds));
+            of(&problems, FindingCode::StopTooSlow)[0].0
+        };
+        assert_eq!(severity(4), Severity::Fatal);
+        assert_eq!(severity(5), Severity::Warning);
+        assert_eq!(severity(9), Severity::Warning);
+        assert_eq!(severity(10), Severity::Routine);
+        let mut stop = with_grace(10);
+        stop.dirty_bytes = Some(1_000_000_000);
+        assert_eq!(
+            stop_seconds(&facts, &stop),
+            15,
+            "dirty pages are written first"
+        );
+        let problems = check_stop(&facts, &stop);
+        assert_eq!(
+            of(&problems, FindingCode::StopTooSlow)[0].0,
+            Severity::Fatal
+        );
+        stop.grace = Grace::Container;
+        let problems = check_stop(&facts, &stop);
+        let told = &of(&problems, FindingCode::StopTooSlow)[0];
+        assert_eq!(told.0, Severity::Warning);
+        assert!(
+            told.1.contains("docker waits 10 s, Kubernetes 30 s"),
+            "{}",
+            told.1
+        );
+    }
+
+    #[test]
+    fn many_logs_take_longer_on_3_x() {
+        let logs = (0..2000).map(|number| log(&format!("t-{number}"), 0, &[1]));
+        let mut facts = facts(vec![log_dir("/a", false, logs.collect())]);
+        assert_eq!(stop_seconds(&facts, &StopFacts::default()), 5 + 16);
+        facts.version = KafkaVersion::new(3, 9, 1);
+        assert_eq!(stop_seconds(&facts, &StopFacts::default()), 5 + 30);
+    }
+
+    #[test]
+    fn a_signal_that_stops_nothing_and_keys_that_nobody_reads_are_told() {
+        let mut stop = StopFacts {
+            signal: Some(("SIGQUIT".to_owned(), "KillSignal= of x".to_owned())),
+            controlled_shutdown: Some(false),
+            retry_keys: vec!["controlled.shutdown.max.retries"],
+            ..StopFacts::default()
+        };
+        let mut facts = two_dirs();
+        let problems = check_stop(&facts, &stop);
+        let told = of(&problems, FindingCode::StopTooSlow);
+        assert!(
+            told.iter()
+                .any(|of| of.0 == Severity::Fatal && of.1.contains("SIGQUIT"))
+        );
+        // ZooKeeper's brokers read the key.
+        assert_eq!(of(&problems, FindingCode::ControlledShutdown).len(), 1);
+        facts.config.metadata = super::super::facts::MetadataKept::Quorum;
+        let problems = check_stop(&facts, &stop);
+        let told = of(&problems, FindingCode::ControlledShutdown);
+        assert_eq!(told.len(), 2);
+        assert!(
+            told[1]
+                .1
+                .contains("max.retries is not read by a KRaft broker (4.4.0)"),
+            "{told:?}"
+        );
+        stop.signal = Some(("SIGTERM".to_owned(), "KillSignal= of x".to_owned()));
+        let problems = check_stop(&facts, &stop);
+        let fatal = problems
+            .iter()
+            .filter(|of| of.finding.severity == Severity::Fatal);
+        assert_eq!(fatal.count(), 0);
+    }
+
+    #[test]
+    fn partitions_without_enough_others_in_sync_are_named() {
+        let mut facts = two_dirs();
+        facts.config.node_id = Some(1);
+        let unknown = check_stop(&facts, &StopFacts::default());
+        assert_eq!(
+            of(&unknown, FindingCode::BelowMinIsr)[0].0,
+            Severity::Warning
+        );
+        let isr = [
+            ("alone", vec![1]),
+            ("two", vec![1, 2]),
+            ("three", vec![1, 2, 3]),
+            ("elsewhere", vec![2]),
+        ];
+        facts.image = Some(Arc::new(image_of(&isr)));
+        let stop = StopFacts {
+            min_isr: Some(2),
+            ..StopFacts::default()
+        };
+        let problems = check_stop(&facts, &stop);
+        let told = of(&problems, FindingCode::BelowMinIsr);
+        assert_eq!(told.len(), 2, "{told:?}");
+        assert_eq!(told[0].0, Severity::Loss);
+        assert!(
+            told[0]
+                .1
+                .starts_with("alone: partition 0 would have no replica in sync"),
+            "{told:?}"
+        );
+        assert_eq!(told[1].0, Severity::Warning);
+        assert!(
+            told[1].1.starts_with("two: partition 0 would have fewer"),
+            "{told:?}"
+        );
+    }
+
+    #[test]
+    fn a_crash_costs_what_lies_above_the_recovery_points() {
+        let facts = two_dirs();
+        assert_eq!(
+            crash_cost(&facts, false),
+            2_800_000_000,
+            "the second dir is clean"
+        );
+        assert_eq!(
+            crash_cost(&facts, true),
+            3_200_000_000,
+            "a broker that runs has no marker"
+        );
+        let stop = StopFacts {
+            runs: true,
+            ..StopFacts::default()
+        };
+        let problems = check_stop(&facts, &stop);
+        let cost = &of(&problems, FindingCode::CrashCost)[0].1;
+        assert!(cost.contains("read 3200000000 bytes again"), "{cost}");
+        assert!(cost.ends_with("t 2800000000, u 400000000"), "{cost}");
+        let times = &of(&problems, FindingCode::BootTime)[0].1;
+        // 2.8 GB at 400 MB/s: the disk is the limit for any number of threads.
+        assert!(
+            times.contains("1: 7 s, 2: 7 s, 4: 7 s, 8: 7 s; slowest dir /a"),
+            "{times}"
+        );
+        let down = check_stop(&facts, &StopFacts::default());
+        assert_eq!(of(&down, FindingCode::CrashCost), []);
+    }
+}

@@ -5,8 +5,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::app::recording::Fact;
-use crate::cli::boot_facts::client_ports;
 use crate::cli::boot_logs::loaded_dirs;
+use crate::cli::boot_ports::client_ports;
 use crate::cli::facts::{broker_facts, listed_facts};
 use crate::cli::look::{self, BesideBroker, Look};
 use crate::cli::target::{Candidate, Presence, presence_of};
