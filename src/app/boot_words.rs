@@ -8,6 +8,9 @@ use crate::terms::Timestamp;
 
 use super::{boot_remedy, text};
 
+/// How old what says where a boot is must be, in ms, before that is told beside it.
+const STALE_MS: i64 = 5000;
+
 /// A trouble as it is told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Told {
@@ -30,6 +33,9 @@ impl Told {
     /// Returns how `trouble` is told.
     pub fn of(trouble: &BootTrouble) -> Self {
         let mut told = Self::of_event(&trouble.event);
+        if let Some(bytes) = trouble.cut_bytes {
+            told.text = format!("{}, {} B", told.text, text::count(bytes));
+        }
         if let Some(cause) = &trouble.cause {
             told.text = format!("{}: {cause}", told.text);
         }
@@ -341,19 +347,50 @@ pub fn spread(left: Span) -> String {
     format!("{likely} ({least} to {most})")
 }
 
+/// Returns which sources give a report's numbers, which cannot be used and why, and how often the log's file was another:
+/// what is told when it changes, and nothing of ages.
+pub fn source_state(look: &BootReport) -> Vec<(&'static str, &'static str, Option<&str>, u64)> {
+    let told = look.sources.iter();
+    told.map(|of| {
+        (
+            of.source.name(),
+            gives(look, of.source),
+            of.trouble.as_deref(),
+            of.turned,
+        )
+    })
+    .collect()
+}
+
+/// Returns the age of what says where a boot is in bytes, once it has said nothing new for a while: `threads 12 s ago`.
+pub fn stale(look: &BootReport) -> Option<String> {
+    let by = look.bytes_by.filter(|_| look.phase == BootPhase::Loading)?;
+    let source = look.sources.iter().find(|of| of.source == by)?;
+    let at = source.at?;
+    (look.at.0.saturating_sub(at.0) >= STALE_MS)
+        .then(|| format!("{} {}", by.name(), text::age(at, look.at)))
+}
+
+/// Returns which numbers of a report a source gives, in brackets.
+fn gives(look: &BootReport, source: BootSource) -> &'static str {
+    let logs = look.dirs.iter().any(|dir| dir.logs_by == Some(source));
+    match (look.bytes_by == Some(source), logs) {
+        (true, true) => " (bytes, logs)",
+        (true, false) => " (bytes)",
+        (false, true) => " (logs)",
+        (false, false) => "",
+    }
+}
+
 /// Returns where a report's numbers come from and how old they are: `threads (bytes) now, log (logs) 3 s ago`.
 pub fn sources(look: &BootReport, now: Timestamp) -> String {
-    let gives = |source: BootSource| {
-        let logs = look.dirs.iter().any(|dir| dir.logs_by == Some(source));
-        match (look.bytes_by == Some(source), logs) {
-            (true, true) => " (bytes, logs)",
-            (true, false) => " (bytes)",
-            (false, true) => " (logs)",
-            (false, false) => "",
-        }
-    };
     let told = look.sources.iter().map(|source| {
-        let name = format!("{}{}", source.source.name(), gives(source.source));
+        let name = format!("{}{}", source.source.name(), gives(look, source.source));
+        let name = match source.turned {
+            0 => name,
+            1 => format!("{name} read on in a new file"),
+            times => format!("{name} read on in a new file {times} times"),
+        };
         match (&source.trouble, source.at) {
             (Some(why), None) => format!("{name} ? {why}"),
             (None, None) => format!("{name} ?"),

@@ -3,6 +3,35 @@
 use serde::Serialize;
 
 use crate::log::Severity;
+use crate::observe::server_log::BootPhase;
+
+/// Returns the name of a phase in these lines.
+pub(crate) fn phase_name(phase: BootPhase) -> &'static str {
+    match phase {
+        BootPhase::Starting => "starting",
+        BootPhase::Loading => "loading",
+        BootPhase::CatchingUp => "catching_up",
+        BootPhase::Opening => "opening",
+        BootPhase::Ended => "ended",
+    }
+}
+
+/// A boot in a status line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct StatusBoot {
+    /// As in the lines of `watch`.
+    pub(crate) phase: &'static str,
+    pub(crate) bytes_done: Option<u64>,
+    pub(crate) bytes_total: Option<u64>,
+    pub(crate) bytes_per_s: Option<u64>,
+    pub(crate) logs_done: u64,
+    pub(crate) logs_total: u64,
+    /// When the logs will be loaded, RFC 3339; `null` before there is a rate.
+    pub(crate) end_time: Option<String>,
+    /// The same in seconds since 1970, for the collector's file.
+    #[serde(skip)]
+    pub(crate) end_s: Option<i64>,
+}
 
 /// How far a boot is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -32,6 +61,8 @@ pub(crate) struct BootLine<'a> {
     pub(crate) failed_boots: Option<u64>,
     /// Who could end it, a clause each.
     pub(crate) could_end_it: Vec<String>,
+    /// Who could end it and could not be looked at, a clause each.
+    pub(crate) not_seen: &'a [String],
     /// The crash loop as a sentence, if there is one.
     pub(crate) crash_loop: Option<String>,
     /// When something will end this boot before it is done, what does it, and what to raise.
@@ -89,6 +120,8 @@ pub(crate) struct BootSourceLine<'a> {
     pub(crate) source: &'static str,
     pub(crate) at: Option<String>,
     pub(crate) trouble: Option<&'a str>,
+    /// How often a log's file was renamed or cut, and the log read on in the new one.
+    pub(crate) turned: u64,
 }
 
 /// What a boot met.
@@ -99,6 +132,8 @@ pub(crate) struct BootFindingLine<'a> {
     pub(crate) dir: Option<&'a str>,
     /// The partition dir's name.
     pub(crate) partition: Option<&'a str>,
+    /// Bytes that were cut from a segment; `null` where nobody knows, or nothing was cut.
+    pub(crate) lost_bytes: Option<u64>,
     pub(crate) text: &'a str,
     pub(crate) next: &'static str,
 }

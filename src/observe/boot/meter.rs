@@ -5,6 +5,7 @@
 //! its counter says, but never before the segment that the log has it in, and never behind it.
 
 use crate::observe::server_log::{Boot, BootLog, BootPhase};
+use crate::terms::Offset;
 
 use super::dir_meter::{DirMeter, THREADS_CAP};
 use super::log_bytes::LogBytes;
@@ -154,6 +155,15 @@ impl BootMeter {
     pub(super) fn knows(&self, dir: &str, name: &str) -> bool {
         let mut dirs = self.dirs.iter();
         dirs.any(|known| known.path == dir && known.by_name.contains_key(name))
+    }
+
+    /// Returns the bytes of a segment that the boot reads, as they were before it.
+    pub(super) fn segment_bytes(&self, dir: &str, name: &str, base_offset: Offset) -> Option<u64> {
+        let dir = self.dirs.iter().find(|known| known.path == dir)?;
+        let log = dir.logs.get(*dir.by_name.get(name)?)?;
+        let mut segments = log.segments.iter();
+        let found = segments.find(|segment| segment.base_offset == base_offset)?;
+        Some(found.bytes)
     }
 
     /// Returns how far the log `name` in work is.

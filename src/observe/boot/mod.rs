@@ -2,8 +2,10 @@
 
 mod attempts;
 mod catch_up;
+mod cut_bytes;
 mod dir_meter;
 mod first_pass;
+mod gauges;
 mod log_bytes;
 mod meter;
 mod open_logs;

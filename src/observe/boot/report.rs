@@ -100,8 +100,11 @@ pub struct SourceReport {
     pub source: BootSource,
     /// When it last said something new; `None` if it never did.
     pub at: Option<Timestamp>,
-    /// Why it cannot be used.
+    /// Why it cannot be used, or not all of it.
     pub trouble: Option<String>,
+    /// How often a log's file was renamed or cut, and the log read on in the new one.
+    #[serde(default)]
+    pub turned: u64,
 }
 
 /// What one look says. Logs that are done and troubles are told once, by the first look that saw them.

@@ -29,6 +29,11 @@ impl ProcessLife {
         (!matches!(state, "Z" | "X")).then_some(Self { pid, started })
     }
 
+    /// Returns its root dir as it is seen from here.
+    pub(super) fn root(&self, proc: &Path) -> PathBuf {
+        proc.join(self.pid.to_string()).join("root")
+    }
+
     /// Returns when it began, in ms since 1970, to the second; `None` where the host does not tell when it began itself.
     pub fn began_ms(&self, proc: &Path) -> Option<i64> {
         let host_began = boot_time(&fs::read_to_string(proc.join("stat")).ok()?)?;

@@ -9,6 +9,9 @@ use crate::terms::Timestamp;
 use super::report::{BootSource, SourceReport};
 use super::signs::BootSigns;
 
+/// How long a log of no known process must be quiet, in ms, before that is told.
+const QUIET_MS: i64 = 10_000;
+
 /// Who tells of a boot.
 #[derive(Debug)]
 pub enum ToldBy {
@@ -62,20 +65,17 @@ impl ToldBy {
         }
     }
 
-    /// Says whether nothing more can come where nobody writes to a file any more.
-    pub(super) fn is_at_end(&self) -> bool {
+    /// Says whether nothing more comes, where no process is known: see [`LogSource::is_over`].
+    pub(super) fn is_over(&self, now: Timestamp) -> bool {
         match self {
-            Self::Log(log) => log.is_at_end(),
+            Self::Log(log) => log.is_over(now.0),
             Self::Signs(_) => false,
         }
     }
 
-    /// Says whether more of a log can come, while the process that writes to it goes on or not.
-    pub(super) fn may_grow(&self, lives: bool) -> bool {
-        match self {
-            Self::Log(log) => log.may_grow(lives),
-            Self::Signs(_) => false,
-        }
+    /// Says whether it is a log in a file.
+    pub(super) fn is_file(&self) -> bool {
+        matches!(self, Self::Log(log) if log.is_file())
     }
 
     /// Says whether what came is no broker's log.
@@ -101,24 +101,60 @@ impl ToldBy {
         }
     }
 
-    /// Returns how the log is, and the signs in its place; `log_at` is when the log said something last.
-    pub(super) fn reports(&self, log_at: Option<Timestamp>) -> Vec<SourceReport> {
-        let of = |source, at, trouble| SourceReport {
-            source,
-            at,
-            trouble,
-        };
+    /// Returns how the log is, and the signs in its place; `log_at` is when the log said something last. `is_unseen` says
+    /// that no process of the log is known.
+    pub(super) fn reports(
+        &self,
+        log_at: Option<Timestamp>,
+        is_unseen: bool,
+        now: Timestamp,
+    ) -> Vec<SourceReport> {
         match self {
-            Self::Log(log) => {
-                let skipped = log.skipped();
-                let trouble =
-                    (skipped > 0).then(|| format!("{skipped} bytes of it were passed over"));
-                vec![of(BootSource::Log, log_at, trouble)]
+            Self::Log(log) => vec![SourceReport {
+                source: BootSource::Log,
+                at: log_at,
+                trouble: trouble(log, is_unseen, now),
+                turned: log.turned(),
+            }],
+            Self::Signs(signs) => {
+                let of = |source, at, trouble| SourceReport {
+                    source,
+                    at,
+                    trouble,
+                    turned: 0,
+                };
+                vec![
+                    of(BootSource::Log, None, Some(signs.no_log().to_owned())),
+                    of(BootSource::Files, signs.at(), None),
+                ]
             }
-            Self::Signs(signs) => vec![
-                of(BootSource::Log, None, Some(signs.no_log().to_owned())),
-                of(BootSource::Files, signs.at(), None),
-            ],
         }
     }
+}
+
+/// Returns what is wrong with a log, as clauses.
+fn trouble(log: &LogSource, is_unseen: bool, now: Timestamp) -> Option<String> {
+    let mut clauses = Vec::new();
+    let skipped = log.skipped();
+    if skipped > 0 {
+        clauses.push(format!("{skipped} bytes of it were passed over"));
+    }
+    match log.cut_lines() {
+        0 => {}
+        1 => clauses.push("a line of it was too long and read in part".to_owned()),
+        lines => clauses.push(format!(
+            "{lines} lines of it were too long and read in part"
+        )),
+    }
+    if log.is_gone() {
+        clauses.push("its file is gone from its path, and no new one has come".to_owned());
+    }
+    if is_unseen && log.quiet_ms(now.0).is_some_and(|quiet| quiet >= QUIET_MS) {
+        clauses.push(
+            "it is quiet, and no process that writes it is seen from here: a boot says nothing inside a segment, or it has \
+             ended"
+                .to_owned(),
+        );
+    }
+    (!clauses.is_empty()).then(|| clauses.join("; "))
 }

@@ -4,12 +4,14 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::observe::metrics::{BootMetrics, MetricsPoll};
-use crate::observe::server_log::{Boot, BootEnd, BootLog, BootPhase, Boots, LineTime};
+use crate::observe::metrics::MetricsPoll;
+use crate::observe::server_log::{Boot, BootEnd, BootLog, BootPhase, BootTrouble, Boots, LineTime};
 use crate::observe::supervisor::{KernelKill, kernel_kill_of, supervision_of};
 use crate::terms::Timestamp;
 
 use super::attempts::{History, failed_before};
+use super::cut_bytes::cut_bytes;
+use super::gauges::Gauges;
 use super::log_bytes::LogBytes;
 use super::meter::{BootMeter, Reads};
 use super::report::{BootReport, BootSource, DirReport, SourceReport, WorkReport};
@@ -61,19 +63,12 @@ pub struct BootWatch {
     is_another: bool,
     threads: Counters,
     log_at: Option<Timestamp>,
+    /// Whether nothing more comes of its log, as of the last look, where no process is known.
+    is_over: bool,
+    is_given_up: bool,
     metrics: Option<MetricsPoll>,
     gauges: Gauges,
     told: Told,
-}
-
-/// What the metrics said last.
-#[derive(Debug, Default)]
-struct Gauges {
-    /// The number of that answer.
-    number: u64,
-    at: Option<Timestamp>,
-    said: BootMetrics,
-    trouble: Option<String>,
 }
 
 /// How the threads' counters are.
@@ -92,15 +87,6 @@ struct Told {
     finished: usize,
     troubles: usize,
     history: bool,
-}
-
-impl Gauges {
-    /// Returns how many of the `logs` of a log dir are done.
-    fn logs_done(&self, dir: &str, logs: u64) -> Option<u64> {
-        let mut left = self.said.logs_left.iter();
-        let (_, left) = left.find(|(of, _)| of == dir)?;
-        logs.checked_sub(*left)
-    }
 }
 
 impl BootWatch {
@@ -126,6 +112,8 @@ impl BootWatch {
             is_another: false,
             threads: Counters::default(),
             log_at: None,
+            is_over: false,
+            is_given_up: false,
             metrics,
             gauges: Gauges::default(),
             told: Told::default(),
@@ -164,9 +152,22 @@ impl BootWatch {
         self.told_by.is_foreign()
     }
 
-    /// Says whether its log may still grow: its process goes on, or its input has not come to its end.
+    /// Says whether its log may still grow: its process goes on or, where none is known or it is an input, it is not over.
     pub fn may_tell_more(&self) -> bool {
-        self.told_by.may_grow(self.lives())
+        match (self.process, self.told_by.is_file()) {
+            (Some(_), true) => self.lives(),
+            _ => !self.is_over && self.told_by.no_log().is_none(),
+        }
+    }
+
+    /// Takes that the broker is gone whose log a file is: what it has written is read once more, then the boot has ended.
+    pub fn give_up(&mut self) {
+        self.is_given_up = true;
+    }
+
+    /// Says whether only a file tells of the boot: no process of it is known.
+    pub fn is_by_file_alone(&self) -> bool {
+        self.process.is_none() && self.told_by.is_file()
     }
 
     /// Returns why there is no log, as a clause; `None` where there is one.
@@ -210,8 +211,9 @@ impl BootWatch {
         if (self.told_by).take(&mut self.boots, patience, alive, now)? {
             self.log_at = Some(now);
         }
-        self.take_metrics(now);
-        let gone = lives == Some(false) || (lives.is_none() && self.told_by.is_at_end());
+        self.gauges.take(self.metrics.as_ref(), now);
+        self.is_over = self.is_given_up || self.told_by.is_over(now);
+        let gone = lives == Some(false) || (lives.is_none() && self.is_over);
         if gone {
             self.told_by.finish(&mut self.boots);
         }
@@ -246,22 +248,6 @@ impl BootWatch {
             meter.measure(boot, reads.as_ref(), now.0);
         }
         self.report((boots, boot), end, now)
-    }
-
-    /// Takes what the metrics said since the last look; it may be some seconds old.
-    fn take_metrics(&mut self, now: Timestamp) {
-        let answer = self.metrics.as_ref().and_then(MetricsPoll::answer);
-        let Some(answer) = answer.filter(|answer| answer.number != self.gauges.number) else {
-            return;
-        };
-        self.gauges.number = answer.number;
-        match answer.said {
-            Ok(said) => {
-                (self.gauges.said, self.gauges.at) = (said, Some(now));
-                self.gauges.trouble = None;
-            }
-            Err(why) => self.gauges.trouble = Some(why),
-        }
     }
 
     /// Looks at the recovery threads; says whether what they read may be seen.
@@ -307,7 +293,7 @@ impl BootWatch {
             refused: 0,
             catch_up: None,
             first_pass: None,
-            sources: self.sources(),
+            sources: self.sources(now),
             end: Some(self.end_of_gone()),
             bytes_by: None,
             kernel_kill: self.kernel_kill(),
@@ -392,15 +378,11 @@ impl BootWatch {
             progress: self.meter.as_ref().map(BootMeter::progress),
             began: self.began_ms.map(Timestamp),
             history: self.history(boots, boot),
-            troubles: boot
-                .troubles
-                .get(self.told.troubles..)
-                .unwrap_or_default()
-                .to_vec(),
+            troubles: self.new_troubles(boot),
             refused: boot.refused,
             catch_up: None,
             first_pass: None,
-            sources: self.sources(),
+            sources: self.sources(now),
             bytes_by: self
                 .meter
                 .as_ref()
@@ -413,6 +395,23 @@ impl BootWatch {
         };
         (self.told.finished, self.told.troubles) = (boot.finished.len(), boot.troubles.len());
         report
+    }
+
+    /// Returns what went wrong since the last look, cuts with their bytes.
+    fn new_troubles(&self, boot: &Boot) -> Vec<BootTrouble> {
+        let new = boot.troubles.get(self.told.troubles..);
+        let mut new = new.unwrap_or_default().to_vec();
+        // Once logs are loaded, a broker writes to them again.
+        if let Some(meter) = self
+            .meter
+            .as_ref()
+            .filter(|_| boot.phase <= BootPhase::Loading)
+        {
+            let root = self.process.map(|life| life.root(Path::new(PROC)));
+            new.iter_mut()
+                .for_each(|trouble| trouble.cut_bytes = cut_bytes(trouble, meter, root.as_deref()));
+        }
+        new
     }
 
     /// Returns what came before, once.
@@ -470,18 +469,21 @@ impl BootWatch {
         dirs
     }
 
-    fn sources(&self) -> Vec<SourceReport> {
+    fn sources(&self, now: Timestamp) -> Vec<SourceReport> {
         let threads = self.process.map(|_| SourceReport {
             source: BootSource::Threads,
             at: self.threads.at,
             trouble: self.threads.trouble.clone(),
+            turned: 0,
         });
         let metrics = self.metrics.as_ref().map(|_| SourceReport {
             source: BootSource::Metrics,
             at: self.gauges.at,
             trouble: self.gauges.trouble.clone(),
+            turned: 0,
         });
-        let told_by = self.told_by.reports(self.log_at);
+        let is_unseen = self.process.is_none();
+        let told_by = self.told_by.reports(self.log_at, is_unseen, now);
         threads.into_iter().chain(told_by).chain(metrics).collect()
     }
 

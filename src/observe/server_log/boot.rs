@@ -411,6 +411,7 @@ impl Boot {
                 time,
                 event,
                 cause: None,
+                cut_bytes: None,
             });
         }
     }

@@ -17,6 +17,12 @@ const PIECE: usize = 64 << 10;
 /// Pieces that may wait; a writer that is faster waits in turn.
 const PIECES: usize = 64;
 
+/// How long a file must not have been written for, in ms, to be one that nobody writes to: nothing is printed inside a
+/// segment, which takes minutes on a slow disk.
+const LEFT_MS: i64 = 900_000;
+/// How far a line just written is from the time here at most, in ms: clocks of all zones.
+const ZONES_MS: i64 = 15 * 3_600_000;
+
 /// A log and what was read of it.
 #[derive(Debug)]
 pub struct LogSource {
@@ -29,6 +35,10 @@ pub struct LogSource {
     buffer: Vec<u8>,
     /// Whether the input has come to its end.
     ended: bool,
+    /// Whether all that was there was read once.
+    is_read: bool,
+    /// Whether something came after that.
+    has_grown: bool,
 }
 
 #[derive(Debug)]
@@ -90,6 +100,8 @@ impl LogSource {
             older_lines: 0,
             buffer: Vec::new(),
             ended: false,
+            is_read: false,
+            has_grown: false,
         }
     }
 
@@ -111,6 +123,32 @@ impl LogSource {
         }
     }
 
+    /// Returns lines that were too long, of which the beginning was looked at only.
+    pub fn cut_lines(&self) -> u64 {
+        self.reader.cut_lines()
+    }
+
+    /// Returns how often a file was renamed or cut, and the log read on in the new one.
+    pub fn turned(&self) -> u64 {
+        match &self.from {
+            From::File(tail, _) => tail.turned(),
+            From::Input(_) => 0,
+        }
+    }
+
+    /// Says whether no file lies at the log's path now.
+    pub fn is_gone(&self) -> bool {
+        matches!(&self.from, From::File(tail, _) if tail.is_gone())
+    }
+
+    /// Returns how long a file was not written, in ms before `now_ms`; `None` of an input.
+    pub fn quiet_ms(&self, now_ms: i64) -> Option<i64> {
+        let From::File(tail, _) = &self.from else {
+            return None;
+        };
+        Some(now_ms - tail.written_at().ok()?)
+    }
+
     /// Returns how far the log's clock is ahead of UTC, in ms; `None` where that does not show.
     pub fn zone_ms(&self) -> Option<i64> {
         let From::File(tail, _) = &self.from else {
@@ -120,17 +158,25 @@ impl LogSource {
         Some(LineTime::zone_of(last, tail.written_at().ok()?))
     }
 
-    /// Says whether nothing more can come where nobody writes to a file any more.
-    pub fn is_at_end(&self) -> bool {
-        self.ended || matches!(self.from, From::File(..))
+    /// Says whether nothing more comes by what the log itself shows, where no process of it is known: an input that has
+    /// ended, a file that is no broker's log, or one that nobody writes to any more. A file that has grown while it was
+    /// read may always grow again: that no process of it is seen says little, as it may be another user's or a container's.
+    pub fn is_over(&self, now_ms: i64) -> bool {
+        let From::File(tail, _) = &self.from else {
+            return self.ended;
+        };
+        if self.has_grown || !tail.unread().is_ok_and(|unread| unread == 0) {
+            return false;
+        }
+        let is_old = |last: LineTime| (last.0 - now_ms).abs() > ZONES_MS;
+        self.is_foreign()
+            || self.reader.last_time().is_some_and(is_old)
+            || self.quiet_ms(now_ms).is_some_and(|quiet| quiet > LEFT_MS)
     }
 
-    /// Says whether more can come while the process that writes to a file goes on or not; an input tells its end itself.
-    pub fn may_grow(&self, lives: bool) -> bool {
-        match self.from {
-            From::File(..) => lives,
-            From::Input(_) => !self.ended,
-        }
+    /// Returns whether it is a file; else it is an input, which tells its end itself.
+    pub fn is_file(&self) -> bool {
+        matches!(self.from, From::File(..))
     }
 
     /// Takes what is there, waiting at most `patience` for the first of it; says whether there was any. What is written
@@ -156,6 +202,11 @@ impl LogSource {
             rest = rest.saturating_sub(piece);
             patience = Duration::ZERO;
         }
+        self.has_grown |= took && self.is_read;
+        self.is_read |= match &self.from {
+            From::File(tail, _) => tail.unread()? == 0,
+            From::Input(_) => false,
+        };
         Ok(took)
     }
 
@@ -205,5 +256,49 @@ impl LogSource {
     pub fn finish(&mut self, boots: &mut Boots) {
         self.ended = true;
         self.reader.finish(|event| boots.take(event));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+    use std::io::Write as _;
+    use std::time::{Duration as StdDuration, SystemTime};
+
+    const LINE: &str = "[2026-11-30 07:51:11,146] INFO Starting controller (kafka.server.X)\n";
+
+    /// Returns a log whose file was written at `written_ms`, read to its end.
+    fn read(path: &Path, text: &str, written_ms: i64) -> (LogSource, File) {
+        let mut file = File::create(path).unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        let written = StdDuration::from_millis(written_ms.unsigned_abs());
+        file.set_modified(SystemTime::UNIX_EPOCH + written).unwrap();
+        let mut log = LogSource::file(path).unwrap();
+        log.take(&mut Boots::default(), Duration::ZERO).unwrap();
+        (log, file)
+    }
+
+    #[test]
+    fn a_file_is_over_by_its_age_and_never_once_it_has_grown() {
+        let tmp = tempfile::tempdir().unwrap();
+        let path = tmp.path().join("server.log");
+        let said = LineTime::parse("2026-11-30 07:51:11,146").unwrap().0;
+        // Of a zone 14 h ahead.
+        let written = said - 14 * 3_600_000;
+        let (mut log, mut file) = read(&path, LINE, written);
+        assert!(!log.is_over(written));
+        assert!(!log.is_over(written + LEFT_MS));
+        assert!(log.is_over(written + LEFT_MS + 1), "nobody writes to it");
+        file.write_all(LINE.as_bytes()).unwrap();
+        log.take(&mut Boots::default(), Duration::ZERO).unwrap();
+        assert!(!log.is_over(written + LEFT_MS + 1));
+        // Copied just now, and told a day ago.
+        let (log, _) = read(&path, LINE, said + 24 * 3_600_000);
+        assert!(log.is_over(said + 24 * 3_600_000));
+        let (log, _) = read(&path, "Dear diary,\n", written);
+        assert!(log.is_over(written), "no broker's log");
+        let (log, _) = read(&path, "", written);
+        assert!(!log.is_over(written), "a young broker has said nothing yet");
     }
 }

@@ -19,6 +19,8 @@ pub struct Tail {
     file: File,
     position: u64,
     skipped: u64,
+    turned: u64,
+    is_gone: bool,
 }
 
 impl Tail {
@@ -29,6 +31,8 @@ impl Tail {
             file: File::open(path)?,
             position: 0,
             skipped: 0,
+            turned: 0,
+            is_gone: false,
         })
     }
 
@@ -40,6 +44,16 @@ impl Tail {
     /// Returns bytes that were passed over, as there were too many of them.
     pub fn skipped(&self) -> u64 {
         self.skipped
+    }
+
+    /// Returns how often another file came to the path, or the present one was cut: it was read from its beginning then.
+    pub fn turned(&self) -> u64 {
+        self.turned
+    }
+
+    /// Says whether no file lies at the path now; the one that was there is read on.
+    pub fn is_gone(&self) -> bool {
+        self.is_gone
     }
 
     /// Reads on into `buffer`, which is emptied first; nothing is in it where nothing new was written.
@@ -70,14 +84,18 @@ impl Tail {
     fn turn(&mut self) -> io::Result<()> {
         let here = self.file.metadata()?;
         // At the hour the file is renamed; the new one may not be there yet.
-        let Ok(there) = std::fs::metadata(&self.path) else {
+        let there = std::fs::metadata(&self.path);
+        self.is_gone = there.is_err();
+        let Ok(there) = there else {
             return Ok(());
         };
         let other = (here.dev(), here.ino()) != (there.dev(), there.ino());
         if other || here.len() < self.position {
-            let skipped = self.skipped;
-            *self = Self::open(&self.path)?;
-            self.skipped = skipped;
+            *self = Self {
+                skipped: self.skipped,
+                turned: self.turned + 1,
+                ..Self::open(&self.path)?
+            };
         }
         Ok(())
     }
@@ -128,12 +146,16 @@ mod tests {
         file.write_all(b"three\n").unwrap();
         fs::rename(&path, tmp.path().join("server.log.2026-11-30-07")).unwrap();
         assert_eq!(next(&mut tail), "three\n");
+        assert_eq!((tail.is_gone(), tail.turned()), (false, 0));
         assert_eq!(next(&mut tail), "");
+        assert_eq!((tail.is_gone(), tail.turned()), (true, 0));
         fs::write(&path, "four\n").unwrap();
         assert_eq!(next(&mut tail), "");
         assert_eq!(next(&mut tail), "four\n");
+        assert_eq!((tail.is_gone(), tail.turned()), (false, 1));
         fs::write(&path, "5\n").unwrap();
         assert_eq!(next(&mut tail), "");
         assert_eq!(next(&mut tail), "5\n");
+        assert_eq!((tail.is_gone(), tail.turned()), (false, 2));
     }
 }

@@ -14,6 +14,10 @@ pub struct BootTrouble {
     pub event: BootEvent,
     /// The exception that it came with.
     pub cause: Option<String>,
+    /// Bytes that a cut took from its segment, by the file before and after it; `None` of anything else, or where the file
+    /// was not seen before. No line tells it.
+    #[serde(default)]
+    pub cut_bytes: Option<u64>,
 }
 
 impl BootTrouble {

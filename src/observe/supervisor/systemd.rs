@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::observe::time_span::span_ms;
 
 /// What is asked of systemd.
-const PROPERTIES: &str = "Type,TimeoutStartUSec,TimeoutStopUSec,RuntimeMaxUSec,NRestarts,Restart,Result,StartLimitBurst,StartLimitIntervalUSec";
+const PROPERTIES: &str = "Type,TimeoutStartUSec,TimeoutStopUSec,RuntimeMaxUSec,NRestarts,StartLimitBurst,StartLimitIntervalUSec";
 
 /// What a unit allows its process.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -29,8 +29,6 @@ pub struct UnitLimits {
     pub burst: Option<u64>,
     /// The time in which they are counted, in ms.
     pub burst_ms: Option<u64>,
-    /// How it ended last (`success`, `timeout`, `oom-kill`, `signal`).
-    pub result: Option<String>,
 }
 
 impl UnitLimits {
@@ -61,7 +59,6 @@ impl UnitLimits {
             "StartLimitIntervalUSec" | "StartLimitIntervalSec" => self.burst_ms = span_ms(value),
             "NRestarts" => self.restarts = number(),
             "StartLimitBurst" => self.burst = number(),
-            "Result" => self.result = Some(value.to_owned()),
             _ => {}
         }
     }

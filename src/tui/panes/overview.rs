@@ -234,6 +234,10 @@ fn foresight_facts(state: &State, boot: &Boot, theme: &Theme) -> Vec<Fact> {
     if !killers.is_empty() {
         facts.push(("can end it", killers.join(" · "), theme.warn));
     }
+    let unseen = &boot.history.supervision.unseen;
+    if !unseen.is_empty() {
+        facts.push(("not seen", unseen.join(" · "), theme.dim));
+    }
     let pass = boot.report.first_pass.as_ref();
     if let Some(text) = pass.and_then(boot_words::first_pass) {
         facts.push(("then", text, theme.warn));

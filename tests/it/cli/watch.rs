@@ -287,6 +287,106 @@ fn the_standard_input_is_watched_to_its_end() {
     assert!(text.ends_with("the broker is up\n"), "{text}");
 }
 
+/// Writes a line of a broker's log with the present time.
+fn say(mut log: &fs::File, text: &str) {
+    let now = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC);
+    let now = now.strftime("%Y-%m-%d %H:%M:%S,%3f");
+    writeln!(log, "[{now}] INFO {text}").unwrap();
+}
+
+const BEGUN: [&str; 3] = [
+    "Registered kafka:type=kafka.Log4jController MBean (kafka.utils.Log4jControllerRegistration$)",
+    "Loading logs from log dirs ArrayBuffer(/data) (kafka.log.LogManager)",
+    "Recovering 9 logs from /data since no clean shutdown file was found (kafka.log.LogManager)",
+];
+const STARTED: &str =
+    "[KafkaRaftServer nodeId=1] Kafka Server started (kafka.server.KafkaRaftServer)";
+
+#[test]
+fn a_log_that_grows_is_watched_on_though_no_process_of_it_is_seen() {
+    let tmp = tempfile::tempdir().unwrap();
+    let path = tmp.path().join("server.log");
+    let log = fs::File::create(&path).unwrap();
+    BEGUN.iter().for_each(|line| say(&log, line));
+    // As another user's process leaves it that says nothing for a while.
+    let quiet = std::time::SystemTime::now() - std::time::Duration::from_secs(20);
+    log.set_modified(quiet).unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_krescue"))
+        .current_dir(tmp.path())
+        .args(["watch", "--log", "server.log"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut wait_for = |what: &str| {
+        let mut told = lines.by_ref().map(Result::unwrap);
+        assert!(
+            told.any(|line| line.contains(what)),
+            "it ended without: {what}"
+        );
+    };
+    wait_for("it is quiet, and no process that writes it is seen from here");
+    wait_for("loading · 0 of 9 logs");
+    wait_for("loading · 0 of 9 logs");
+    fs::rename(&path, tmp.path().join("server.log.2026-12-01-07")).unwrap();
+    let log = fs::File::create(&path).unwrap();
+    say(
+        &log,
+        "Completed load of Log(dir=/data/t-0, topicId=yfNGtVMURdq3XsgDPNkbNA, topic=t, partition=0, highWatermark=0, \
+         lastStableOffset=0, logStartOffset=0, logEndOffset=7) with 1 segments, local-log-start-offset 0 and log-end-offset 7 \
+         in 12ms (1/9 completed in /data) (kafka.log.LogManager)",
+    );
+    wait_for("log (logs) read on in a new file");
+    wait_for("loading · 1 of 9 logs");
+    say(&log, STARTED);
+    wait_for("the broker is up");
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_log_of_this_host_ends_once_nobody_holds_its_log_dirs() {
+    let tree = Tree::t4();
+    let dir = tree.path("d1").canonicalize().unwrap();
+    let log = fs::File::create(tree.path("broker.log")).unwrap();
+    BEGUN
+        .iter()
+        .for_each(|line| say(&log, &line.replace("/data", dir.to_str().unwrap())));
+    let lock = hold_lock(&tree.path("d1"));
+    let mut child = Command::new(env!("CARGO_BIN_EXE_krescue"))
+        .arg("--log-dirs")
+        .arg(&dir)
+        .args(["watch", "--log"])
+        .arg(tree.path("broker.log"))
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines();
+    for _ in 0..2 {
+        let mut told = lines.by_ref().map(Result::unwrap);
+        assert!(told.any(|line| line.contains("loading · 0 of 9 logs")));
+    }
+    drop(lock);
+    let last = lines.map(Result::unwrap).last().unwrap();
+    assert!(
+        last.ends_with("nobody holds the locks of its log dirs"),
+        "{last}"
+    );
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+}
+
+#[test]
+fn an_old_log_that_breaks_off_is_one_of_a_broker_that_was_killed() {
+    let tmp = tempfile::tempdir().unwrap();
+    let path = tmp.path().join("server.log");
+    let log = fs::File::create(&path).unwrap();
+    BEGUN.iter().for_each(|line| say(&log, line));
+    let old = std::time::SystemTime::now() - std::time::Duration::from_hours(1);
+    log.set_modified(old).unwrap();
+    let ran = run(tmp.path(), &["watch", "--log", "server.log"]).exits(1);
+    let last = ran.out.lines().last().unwrap();
+    assert!(last.ends_with("no process of it is known here"), "{last}");
+}
+
 #[test]
 fn what_is_no_broker_s_log_is_said_to_be_none() {
     let tmp = tempfile::tempdir().unwrap();

@@ -56,6 +56,7 @@ fn source(source: BootSource, ago: i64) -> SourceReport {
         source,
         at: Some(Timestamp(NOW.0 - ago)),
         trouble: None,
+        turned: 0,
     }
 }
 
@@ -121,6 +122,7 @@ fn trouble(event: BootEvent) -> BootTrouble {
         time: LineTime(NOW.0),
         event,
         cause: None,
+        cut_bytes: None,
     }
 }
 

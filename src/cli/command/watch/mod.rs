@@ -16,7 +16,7 @@ use crate::app::recording::Fact;
 use crate::app::{boot_remedy, boot_words};
 use crate::cli::args::WatchArgs;
 use crate::cli::boot_logs::boot_logs;
-use crate::cli::target::Candidate;
+use crate::cli::target::{Candidate, Presence, presence_of};
 use crate::cli::{CatchUpWatch, CliError, Context, Exit, FirstPassWatch, Recorder, clock};
 use crate::observe::server_log::{BootEnd, BootPhase, LogSource};
 use crate::observe::{
@@ -109,6 +109,7 @@ pub(in crate::cli) fn watch(
     let mut follow = Follow {
         context,
         candidate: broker.as_ref().map(Broker::candidate).or(candidate),
+        by_locks: false,
         watch,
         report,
         recorder,
@@ -211,6 +212,8 @@ struct Follow<'a> {
     context: &'a Context,
     /// The broker whose log dirs are looked at when the boot ends badly.
     candidate: Option<Candidate>,
+    /// Whether the locks of its log dirs showed that it is gone.
+    by_locks: bool,
     watch: BootWatch,
     report: Report<'a>,
     recorder: Option<Recorder>,
@@ -248,6 +251,7 @@ impl Follow<'_> {
             if is_due || ended.is_some() {
                 last = Some(Instant::now());
                 self.report.progress(&look)?;
+                self.look_at_locks();
             }
             match ended {
                 None => {}
@@ -261,6 +265,24 @@ impl Follow<'_> {
                 }
                 Some(end) => return self.finish(&end, Then::Nothing, look.kernel_kill.as_ref()),
             }
+        }
+    }
+
+    /// Gives up a boot of which a file alone tells, once it has begun to load log dirs of this host and nobody holds them:
+    /// a broker has their locks until it ends, whoever runs it.
+    fn look_at_locks(&mut self) {
+        if !self.watch.is_by_file_alone() || self.by_locks {
+            return;
+        }
+        let (Some(candidate), Some(boot)) = (&self.candidate, self.watch.boot()) else {
+            return;
+        };
+        let ours = &candidate.broker.log_dirs.value;
+        let is_ours = |path: &str| ours.iter().any(|dir| dir.to_str() == Some(path));
+        let is_here = !boot.dirs.is_empty() && boot.dirs.iter().all(|dir| is_ours(&dir.path));
+        if is_here && presence_of(candidate, ours) == Presence::Down {
+            self.by_locks = true;
+            self.watch.give_up();
         }
     }
 
@@ -368,6 +390,13 @@ impl Follow<'_> {
         if *end == BootEnd::Up && self.watch.no_log().is_some() {
             text.push_str("; what it cut, only its log tells");
         }
+        text.push_str(match (end, self.by_locks) {
+            (BootEnd::Killed, true) => "; nobody holds the locks of its log dirs",
+            (BootEnd::Killed, false) if self.watch.is_by_file_alone() => {
+                "; this is by the log alone, which breaks off and is old: no process of it is known here"
+            }
+            _ => "",
+        });
         text.push_str(match then {
             Then::Nothing => "",
             Then::Gone => ", and its process has ended since",

@@ -8,11 +8,11 @@ use crate::app::killers::killers;
 use crate::app::text::plural;
 use crate::cli::report::{
     BootDirLine, BootEndLine, BootFindingLine, BootLine, BootSourceLine, BootThreadLine,
-    JsonReport, Line, Report as _, TextReport, time,
+    JsonReport, Line, Report as _, TextReport, phase_name, time,
 };
 use crate::cli::{CliError, Exit};
 use crate::log::Severity;
-use crate::observe::server_log::{BootPhase, BootTrouble};
+use crate::observe::server_log::BootTrouble;
 use crate::observe::{BootReport, BootSource, FirstPass, History, Span};
 use crate::plan::preflight::Problem;
 use crate::terms::Timestamp;
@@ -27,6 +27,8 @@ pub(super) struct Report<'a> {
     said: Foresight,
     /// What retention deletes, once that was said.
     pass: Option<FirstPass>,
+    /// What was said last of the sources.
+    sources: String,
 }
 
 impl<'a> Report<'a> {
@@ -37,6 +39,7 @@ impl<'a> Report<'a> {
             history: None,
             said: Foresight::default(),
             pass: None,
+            sources: String::new(),
         }
     }
 
@@ -64,6 +67,11 @@ impl<'a> Report<'a> {
             self.history = Some(history.clone());
             for who in killers(history) {
                 self.note(&format!("could end it: {who}"))?;
+            }
+            for what in &history.supervision.unseen {
+                self.note(&format!(
+                    "not seen: {what}, which tell who killed boots before"
+                ))?;
             }
         }
         if let (Some(pass), None) = (&look.first_pass, &self.pass) {
@@ -114,8 +122,26 @@ impl<'a> Report<'a> {
         self.foresight(foresight)?;
         let zone = jiff::tz::TimeZone::system();
         let clock = crate::app::text::clock(look.at, &zone);
-        let text = format!("{clock} {}", boot_words::sentence(look, &zone));
+        self.sources(look)?;
+        let mut text = format!("{clock} {}", boot_words::sentence(look, &zone));
+        if let Some(stale) = boot_words::stale(look) {
+            text = format!("{text} · {stale}");
+        }
         self.note(&text)
+    }
+
+    /// Says which sources are used, how old each is and what is wrong with it, when it is something else than before.
+    fn sources(&mut self, look: &BootReport) -> Result<(), CliError> {
+        let state = format!("{:?}", boot_words::source_state(look));
+        if state == self.sources {
+            return Ok(());
+        }
+        self.sources = state;
+        let text = boot_words::sources(look, look.at);
+        if text.is_empty() {
+            return Ok(());
+        }
+        self.note(&format!("from    {text}"))
     }
 
     /// Says what is foreseen, when it is something else than before.
@@ -175,19 +201,9 @@ impl<'a> Report<'a> {
     }
 }
 
-fn phase(phase: BootPhase) -> &'static str {
-    match phase {
-        BootPhase::Starting => "starting",
-        BootPhase::Loading => "loading",
-        BootPhase::CatchingUp => "catching_up",
-        BootPhase::Opening => "opening",
-        BootPhase::Ended => "ended",
-    }
-}
-
 fn boot_line<'a>(
     look: &'a BootReport,
-    history: Option<&History>,
+    history: Option<&'a History>,
     foresight: Foresight,
 ) -> BootLine<'a> {
     let kill = foresight.killed;
@@ -200,7 +216,7 @@ fn boot_line<'a>(
     };
     BootLine {
         at: time(look.at),
-        phase: phase(look.phase),
+        phase: phase_name(look.phase),
         bytes_done: progress.map(|progress| progress.bytes_done),
         bytes_total: progress.map(|progress| progress.bytes_total),
         logs_done,
@@ -215,6 +231,7 @@ fn boot_line<'a>(
         refused: look.refused,
         failed_boots: history.map(|history| history.failed.len() as u64),
         could_end_it: history.map(killers).unwrap_or_default(),
+        not_seen: history.map_or(&[], |history| &history.supervision.unseen),
         crash_loop: foresight.crash_loop,
         killed_at: kill.as_ref().and_then(|kill| time(kill.at)),
         killed_by: kill.as_ref().map(|kill| kill.who.clone()),
@@ -269,6 +286,7 @@ fn boot_line<'a>(
                 source: source.source.name(),
                 at: source.at.and_then(time),
                 trouble: source.trouble.as_deref(),
+                turned: source.turned,
             })
             .collect(),
     }
@@ -284,6 +302,7 @@ fn finding<'a>(trouble: &BootTrouble, told: &'a Told) -> BootFindingLine<'a> {
         },
         dir: told.dir.as_deref(),
         partition: told.partition.as_deref(),
+        lost_bytes: trouble.cut_bytes,
         text: &told.text,
         next: told.next,
     }
