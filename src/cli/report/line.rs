@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::boot_line::{BootEndLine, BootFindingLine, BootLine};
+use super::boot_line::{BootEndLine, BootFindingLine, BootLine, StatusBoot};
 use super::live::{
     BrokerLine, BrokerVolumeLine, CatchUpLine, ConfigLine, FreedLine, LivePlanLine, LiveRunLine,
     LiveSummaryLine, QuorumLine, ReplicaLine, ReplicasSummaryLine,
@@ -401,6 +401,10 @@ pub(crate) struct StatusLine {
     pub(crate) crash_cost_bytes: Option<u64>,
     /// Logs of which the latest stored plan asks; `null` where there is none.
     pub(crate) undecided_asks: Option<u64>,
+    /// Whether the broker boots; `null` where that cannot be seen.
+    pub(crate) booting: Option<bool>,
+    /// How far its boot is; `null` where none is seen.
+    pub(crate) boot: Option<StatusBoot>,
     /// What could not be seen, and why.
     pub(crate) not_seen: Vec<String>,
     /// What the disk says of the cluster; `null` where it says nothing.

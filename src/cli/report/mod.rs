@@ -14,7 +14,7 @@ mod volume;
 
 pub(super) use boot_line::{
     BootDirLine, BootEndLine, BootFindingLine, BootLine, BootSourceLine, BootThreadLine,
-    phase_name,
+    StatusBoot, phase_name,
 };
 pub(super) use columns::{Align, Columns};
 pub(super) use free::{BootNeedsLine, DoubtLine, freeable_lines, way_lines, write_offer};

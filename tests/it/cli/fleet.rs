@@ -6,6 +6,7 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
+use crate::support::fake_broker::FakeBroker;
 use crate::support::fixture::{BATCH, SEGMENT, Tree};
 use crate::support::program::{program, ran, run};
 
@@ -292,4 +293,95 @@ fn a_collector_reads_a_whole_file_or_none() {
     ];
     run(&tree.path("."), &inside).exits(2);
     assert!(!tree.path("d1/krescue.prom").exists());
+}
+
+#[test]
+fn a_broker_that_boots_tells_how_far_it_is() {
+    let tree = Tree::t4_unflushed();
+    tree.add_partition("d1", "u-0", 1);
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = free.local_addr().unwrap();
+    drop(free);
+    let dir = tree.path("d1").display().to_string();
+    let settings = format!("node.id=1\nlog.dirs={dir}\nlisteners=PLAINTEXT://{address}\n");
+    tree.write("server.properties", settings);
+    let words = [
+        "--config",
+        "server.properties",
+        "status",
+        "--json",
+        "--prometheus",
+        "krescue.prom",
+    ];
+    let look = || {
+        let ran = run(&tree.path("."), &words);
+        let text = fs::read_to_string(tree.path("krescue.prom")).unwrap();
+        (ran.lines().remove(0), text)
+    };
+    let (down, text) = look();
+    assert_eq!(
+        (&down["booting"], &down["boot"]),
+        (&false.into(), &Value::Null)
+    );
+    assert!(text.contains(
+        "krescue_broker_booting{node_id=\"1\",cluster_id=\"MkU3OEVBNTcwNTJENDM2Qg\"} 0\n"
+    ));
+    assert!(
+        !text.contains("krescue_boot_"),
+        "unknown is left out: {text}"
+    );
+
+    let log = fs::File::create(tree.path("server.log")).unwrap();
+    let _broker = FakeBroker::writing(&tree.path("server.properties"), log.try_clone().unwrap());
+    let say = |text: &str| {
+        let now = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC);
+        let now = now.strftime("%Y-%m-%d %H:%M:%S,%3f");
+        writeln!(&log, "[{now}] INFO {text}").unwrap();
+    };
+    say(
+        "Registered kafka:type=kafka.Log4jController MBean (kafka.utils.Log4jControllerRegistration$)",
+    );
+    say(&format!(
+        "Loading logs from log dirs ArrayBuffer({dir}) (kafka.log.LogManager)"
+    ));
+    say(&format!(
+        "Recovering 2 logs from {dir} since no clean shutdown file was found (kafka.log.LogManager)"
+    ));
+    say(&format!(
+        "[LogLoader partition=t-0, dir={dir}] Recovering unflushed segment 2000. 2/4 recovered for t-0. (kafka.log.LogLoader)"
+    ));
+    let (boots, text) = look();
+    assert_eq!(boots["booting"], true);
+    let situation = boots["situation"].as_str().unwrap();
+    assert!(
+        situation.starts_with("booting: loading · 0 of 2 logs"),
+        "{situation}"
+    );
+    let boot = &boots["boot"];
+    assert_eq!(boot["phase"], "loading");
+    assert_eq!(boot["bytes_total"], 5 * SEGMENT);
+    assert_eq!(boot["bytes_done"], 2 * SEGMENT);
+    assert_eq!(
+        (&boot["logs_done"], &boot["logs_total"]),
+        (&0.into(), &2.into())
+    );
+    for (name, value) in [
+        ("broker_booting", 1_usize),
+        ("boot_bytes_done", 2 * SEGMENT),
+        ("boot_bytes_total", 5 * SEGMENT),
+        ("boot_logs_total", 2),
+    ] {
+        let line = text
+            .lines()
+            .find(|line| line.starts_with(&format!("krescue_{name}{{")));
+        assert!(
+            line.is_some_and(|line| line.ends_with(&format!(" {value}"))),
+            "{name}: {text}"
+        );
+    }
+
+    say("[KafkaRaftServer nodeId=1] Kafka Server started (kafka.server.KafkaRaftServer)");
+    let (up, text) = look();
+    assert_eq!((&up["booting"], &up["boot"]), (&false.into(), &Value::Null));
+    assert!(!text.contains("krescue_boot_"), "{text}");
 }

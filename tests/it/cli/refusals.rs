@@ -2,6 +2,7 @@
 
 use std::fs::File;
 
+use crate::support::fake_broker::FakeBroker;
 use crate::support::fixture::Tree;
 use crate::support::lock::hold_lock;
 use crate::support::program::{Ran, run};
@@ -186,37 +187,6 @@ fn a_state_dir_or_quarantine_inside_a_log_dir_is_a_usage_error() {
     }
 }
 
-/// A process that looks like a broker, ended when dropped.
-struct FakeBroker(std::process::Child);
-
-impl FakeBroker {
-    fn start(config: &std::path::Path) -> Self {
-        use std::os::unix::process::CommandExt as _;
-        let child = std::process::Command::new("sh")
-            .arg0("java")
-            .args([
-                "-c",
-                "read line",
-                "-cp",
-                "/opt/kafka/libs/kafka_2.13-4.1.2.jar",
-                "kafka.Kafka",
-            ])
-            .arg(config)
-            .stdin(std::process::Stdio::piped())
-            .spawn()
-            .unwrap();
-        Self(child)
-    }
-}
-
-impl Drop for FakeBroker {
-    fn drop(&mut self) {
-        // The end of its input ends it.
-        drop(self.0.stdin.take());
-        let _ = self.0.wait();
-    }
-}
-
 #[test]
 fn a_running_broker_is_known_by_its_process() {
     let tree = Tree::t4();
@@ -226,7 +196,7 @@ fn a_running_broker_is_known_by_its_process() {
         format!("log.dirs={}\n", tree.path("d1").display()),
     );
     let broker = FakeBroker::start(&config);
-    let pid = broker.0.id();
+    let pid = broker.id();
     let home = tree.path(".");
     let config = config.display().to_string();
     let status = run(&home, &["--config", &config, "status", "--json"]);

@@ -3,6 +3,7 @@
 pub(crate) mod apply;
 pub(crate) mod config_text;
 pub(crate) mod damage;
+pub(crate) mod fake_broker;
 pub(crate) mod faults;
 pub(crate) mod fixture;
 pub(crate) mod golden_archive;

@@ -4,11 +4,13 @@
 use std::io::Write;
 
 use super::asks::OpenAsks;
+use super::boot::{BootSeen, boot, status_boot};
 use super::ends::{ends, vote};
 use super::merge::merge;
 use super::prometheus::write_prometheus;
 use crate::cli::boot_facts::{Ports, boot_facts, boot_problems};
 
+use crate::app::boot_words;
 use crate::app::live_words;
 use crate::app::situation::do_not_start;
 use crate::app::text::{bytes, plural};
@@ -44,9 +46,20 @@ pub(in crate::cli) fn status(
     let mut spec = look.spec(context);
     spec.reading = Reading::Structure;
     let plan = look::make_plan(spec, |_| Ok(()))?.plan;
-    let facts = boot_facts(context, &look, Ports::Leave);
+    let ports = match look.presence {
+        Presence::Down => Ports::Look,
+        _ => Ports::Leave,
+    };
+    let facts = boot_facts(context, &look, ports);
     let problems = boot_problems(&look, &facts);
     let mut status = status_line(context, &look, &plan, (&facts, &problems));
+    let seen = boot(&look, &plan);
+    status.booting = seen.is_booting();
+    if let BootSeen::Boots(seen) = &seen {
+        let zone = jiff::tz::TimeZone::system();
+        status.situation = format!("booting: {}", boot_words::sentence(seen, &zone));
+        status.boot = Some(status_boot(seen));
+    }
     // Headers of every log are read only for who compares them.
     if args.json {
         (status.ends, status.vote) = (ends(&look, &facts), vote(&look, &facts));
@@ -147,6 +160,8 @@ fn status_line(
         preflight: counts(problems),
         crash_cost_bytes: Some(crash_cost(facts, runs)),
         undecided_asks: asks.as_ref().and_then(OpenAsks::count),
+        booting: None,
+        boot: None,
         not_seen: not_seen(context, look, facts),
         dirs: plan.log_dirs.iter().map(dir_line).chain(broken).collect(),
         metadata: metadata_line(look),

@@ -1,6 +1,7 @@
 //! `status`: the situation in one look; many hosts' as one table; a text file for `node_exporter`.
 
 mod asks;
+mod boot;
 mod cold_start;
 mod ends;
 mod look;

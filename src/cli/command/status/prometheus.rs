@@ -105,6 +105,9 @@ fn text(status: &StatusLine, now_s: i64) -> String {
         "Logs of which the latest plan asks whether Kafka may remove good records.",
         &[(String::new(), status.undecided_asks.and_then(number))],
     );
+    for (name, help, value) in boot_gauges(status) {
+        gauge(name, help, &[(String::new(), value)]);
+    }
     let dirs: Vec<(String, Option<f64>)> = status
         .dirs
         .iter()
@@ -129,6 +132,51 @@ fn text(status: &StatusLine, now_s: i64) -> String {
         &[(String::new(), Some(now_s as f64))],
     );
     text
+}
+
+/// Returns how far the broker's boot is: names, helps and values.
+#[expect(clippy::cast_precision_loss, reason = "a gauge is a float")]
+fn boot_gauges(status: &StatusLine) -> [(&'static str, &'static str, Option<f64>); 7] {
+    let boot = status.boot.as_ref();
+    let of = |value: Option<u64>| value.map(|value| value as f64);
+    let booting = status.booting.map(|booting| f64::from(u8::from(booting)));
+    [
+        (
+            "broker_booting",
+            "Whether the broker is between its start and its first client.",
+            booting,
+        ),
+        (
+            "boot_bytes_done",
+            "Bytes of segments that the present boot has read.",
+            of(boot.and_then(|boot| boot.bytes_done)),
+        ),
+        (
+            "boot_bytes_total",
+            "Bytes of segments that the present boot reads.",
+            of(boot.and_then(|boot| boot.bytes_total)),
+        ),
+        (
+            "boot_bytes_per_second",
+            "Bytes a second at which the present boot reads.",
+            of(boot.and_then(|boot| boot.bytes_per_s)),
+        ),
+        (
+            "boot_logs_done",
+            "Logs that the present boot is done with.",
+            of(boot.map(|boot| boot.logs_done)),
+        ),
+        (
+            "boot_logs_total",
+            "Logs that the present boot loads.",
+            of(boot.map(|boot| boot.logs_total)),
+        ),
+        (
+            "boot_end_timestamp_seconds",
+            "When the logs of the present boot will be loaded, as it goes now.",
+            boot.and_then(|boot| boot.end_s).map(|end| end as f64),
+        ),
+    ]
 }
 
 fn escape(text: &str) -> String {
