@@ -1,11 +1,15 @@
 //! `verify`: every batch and index entry, below the recovery point too; stopped and resumed.
 
 use std::fs;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 
+use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use crate::support::fixture::{BATCH, SEGMENT, Tree};
-use crate::support::program::{Ran, run};
+use crate::support::lock::hold_lock;
+use crate::support::program::{Ran, program, ran, run};
 
 fn verify(tree: &Tree, more: &[&str]) -> Ran {
     let before = tree.fingerprint("d1");
@@ -169,4 +173,64 @@ fn what_was_verified_is_not_read_again_unless_it_changed() {
     let without = ["--log-dirs", "d1", "verify"];
     let ran = run(&tree.path("."), &without).exits(3);
     assert!(!ran.out.contains("verified before"), "{}", ran.out);
+}
+
+/// The log dir's lock is held, as by a broker that runs: a rate is for reading beside one.
+#[test]
+fn beside_a_broker_a_rate_is_kept() {
+    let tree = Tree::t4();
+    let _lock = hold_lock(&tree.path("d1"));
+    let begin = Instant::now();
+    let ran = verify(&tree, &["--rate", "400KiB/s"]).exits(0);
+    let took = begin.elapsed();
+    assert_eq!(ran.kind("verified")[0]["bytes"], SEGMENT * 4);
+    // 460 400 bytes; a tenth of a second may be made up for.
+    assert!(took >= Duration::from_secs(1), "{took:?}");
+    // Nothing is planned beside a broker; what is bad is told all the same.
+    tree.edit(&tree.t0(1000, "log"), |bytes| bytes[BATCH * 3 + 100] ^= 1);
+    let ran = verify(&tree, &[]).exits(3);
+    assert_eq!(only(&ran)["code"], "crc_mismatch");
+    assert_eq!(ran.kind("verified")[0]["good"], false);
+}
+
+#[test]
+fn a_signal_stops_it_and_what_was_read_by_then_is_kept() {
+    let tree = Tree::t4();
+    tree.add_partition("d1", "u-0", 1);
+    let arguments = ["--log-dirs", "d1", "verify", "--json"];
+    let lock = hold_lock(&tree.path("d1"));
+    let mut child = program(&tree.path("."))
+        .args(arguments)
+        .args(["--rate", "100KiB/s"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // It keeps what it read of a log once it is through with it.
+    let kept = || {
+        let files = fs::read_dir(tree.path("state/krescue/verify"));
+        let files = files.into_iter().flatten().flatten();
+        let texts = files.map(|file| fs::read_to_string(file.path()).unwrap_or_default());
+        texts
+            .flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>())
+            .filter(|line| line.contains("\"dir_name\""))
+            .count()
+    };
+    while kept() == 0 && child.try_wait().unwrap().is_none() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(kept(), 1);
+    let pid = i32::try_from(child.id()).unwrap();
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), Signal::SIGTERM).unwrap();
+    let stopped = ran(child.wait_with_output().unwrap()).exits(5);
+    stopped.summary();
+    drop(lock);
+    let rest = run(&tree.path("."), &["--log-dirs", "d1", "verify", "--resume"]).exits(0);
+    assert!(
+        rest.out.contains("1 log were verified before"),
+        "{}",
+        rest.out
+    );
+    assert!(rest.out.contains("2 logs of 2 verified"), "{}", rest.out);
 }
