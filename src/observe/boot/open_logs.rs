@@ -104,7 +104,7 @@ fn listening_address(line: &str) -> Option<(IpAddr, u16)> {
     // Words of 32 bits, each as the processor keeps it.
     let words = ip.as_bytes().chunks(8).map(|word| {
         let word = std::str::from_utf8(word).ok()?;
-        Some(u32::from_str_radix(word, 16).ok()?.to_ne_bytes())
+        Some(u32::from_be(u32::from_str_radix(word, 16).ok()?).to_be_bytes())
     });
     let bytes: Vec<u8> = words.collect::<Option<Vec<_>>>()?.concat();
     let ip = match <[u8; 4]>::try_from(bytes.as_slice()) {

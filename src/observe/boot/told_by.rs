@@ -12,6 +12,17 @@ use super::signs::BootSigns;
 /// How long a log of no known process must be quiet, in ms, before that is told.
 const QUIET_MS: i64 = 10_000;
 
+/// Whether more comes of a log of which no process is known, as of the last look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum More {
+    /// It may.
+    MayCome,
+    /// Not by what it shows itself.
+    IsOver,
+    /// Its broker is gone, as somebody else found.
+    GivenUp,
+}
+
 /// Who tells of a boot.
 #[derive(Debug)]
 pub enum ToldBy {
@@ -65,11 +76,12 @@ impl ToldBy {
         }
     }
 
-    /// Says whether nothing more comes, where no process is known: see [`LogSource::is_over`].
-    pub(super) fn is_over(&self, now: Timestamp) -> bool {
+    /// Returns whether more comes, where no process is known: see [`LogSource::is_over`]; `before` is what was known before.
+    pub(super) fn more(&self, before: More, now: Timestamp) -> More {
         match self {
-            Self::Log(log) => log.is_over(now.0),
-            Self::Signs(_) => false,
+            Self::Log(log) if before != More::GivenUp && log.is_over(now.0) => More::IsOver,
+            _ if before == More::GivenUp => More::GivenUp,
+            _ => More::MayCome,
         }
     }
 

@@ -16,7 +16,7 @@ use super::log_bytes::LogBytes;
 use super::meter::{BootMeter, Reads};
 use super::report::{BootReport, BootSource, DirReport, SourceReport, WorkReport};
 use super::threads::{ProcessLife, RecoveryThreads, ThreadReads};
-use super::told_by::ToldBy;
+use super::told_by::{More, ToldBy};
 
 const PROC: &str = "/proc";
 /// How far a clock may have been set since the process began.
@@ -63,9 +63,7 @@ pub struct BootWatch {
     is_another: bool,
     threads: Counters,
     log_at: Option<Timestamp>,
-    /// Whether nothing more comes of its log, as of the last look, where no process is known.
-    is_over: bool,
-    is_given_up: bool,
+    more: More,
     metrics: Option<MetricsPoll>,
     gauges: Gauges,
     told: Told,
@@ -112,8 +110,7 @@ impl BootWatch {
             is_another: false,
             threads: Counters::default(),
             log_at: None,
-            is_over: false,
-            is_given_up: false,
+            more: More::MayCome,
             metrics,
             gauges: Gauges::default(),
             told: Told::default(),
@@ -156,13 +153,13 @@ impl BootWatch {
     pub fn may_tell_more(&self) -> bool {
         match (self.process, self.told_by.is_file()) {
             (Some(_), true) => self.lives(),
-            _ => !self.is_over && self.told_by.no_log().is_none(),
+            _ => self.more == More::MayCome && self.told_by.no_log().is_none(),
         }
     }
 
     /// Takes that the broker is gone whose log a file is: what it has written is read once more, then the boot has ended.
     pub fn give_up(&mut self) {
-        self.is_given_up = true;
+        self.more = More::GivenUp;
     }
 
     /// Says whether only a file tells of the boot: no process of it is known.
@@ -212,8 +209,8 @@ impl BootWatch {
             self.log_at = Some(now);
         }
         self.gauges.take(self.metrics.as_ref(), now);
-        self.is_over = self.is_given_up || self.told_by.is_over(now);
-        let gone = lives == Some(false) || (lives.is_none() && self.is_over);
+        self.more = self.told_by.more(self.more, now);
+        let gone = lives == Some(false) || (lives.is_none() && self.more != More::MayCome);
         if gone {
             self.told_by.finish(&mut self.boots);
         }
@@ -408,8 +405,9 @@ impl BootWatch {
             .filter(|_| boot.phase <= BootPhase::Loading)
         {
             let root = self.process.map(|life| life.root(Path::new(PROC)));
-            new.iter_mut()
-                .for_each(|trouble| trouble.cut_bytes = cut_bytes(trouble, meter, root.as_deref()));
+            for trouble in &mut new {
+                trouble.cut_bytes = cut_bytes(trouble, meter, root.as_deref());
+            }
         }
         new
     }

@@ -33,12 +33,20 @@ pub struct LogSource {
     /// Lines of that.
     older_lines: u64,
     buffer: Vec<u8>,
-    /// Whether the input has come to its end.
-    ended: bool,
-    /// Whether all that was there was read once.
-    is_read: bool,
-    /// Whether something came after that.
-    has_grown: bool,
+    reach: Reach,
+}
+
+/// How far it was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// Not yet to where it ended when it was opened.
+    Begun,
+    /// To there, and nothing came since.
+    Whole,
+    /// Beyond: it has grown.
+    Grown,
+    /// To its end.
+    Ended,
 }
 
 #[derive(Debug)]
@@ -99,9 +107,7 @@ impl LogSource {
             older: Vec::new(),
             older_lines: 0,
             buffer: Vec::new(),
-            ended: false,
-            is_read: false,
-            has_grown: false,
+            reach: Reach::Begun,
         }
     }
 
@@ -163,9 +169,9 @@ impl LogSource {
     /// read may always grow again: that no process of it is seen says little, as it may be another user's or a container's.
     pub fn is_over(&self, now_ms: i64) -> bool {
         let From::File(tail, _) = &self.from else {
-            return self.ended;
+            return self.reach == Reach::Ended;
         };
-        if self.has_grown || !tail.unread().is_ok_and(|unread| unread == 0) {
+        if self.reach == Reach::Grown || !tail.unread().is_ok_and(|unread| unread == 0) {
             return false;
         }
         let is_old = |last: LineTime| (last.0 - now_ms).abs() > ZONES_MS;
@@ -202,10 +208,10 @@ impl LogSource {
             rest = rest.saturating_sub(piece);
             patience = Duration::ZERO;
         }
-        self.has_grown |= took && self.is_read;
-        self.is_read |= match &self.from {
-            From::File(tail, _) => tail.unread()? == 0,
-            From::Input(_) => false,
+        self.reach = match (self.reach, &self.from) {
+            (Reach::Whole, _) if took => Reach::Grown,
+            (Reach::Begun, From::File(tail, _)) if tail.unread()? == 0 => Reach::Whole,
+            (reach, _) => reach,
         };
         Ok(took)
     }
@@ -254,7 +260,7 @@ impl LogSource {
 
     /// Takes the last line, though it has no end.
     pub fn finish(&mut self, boots: &mut Boots) {
-        self.ended = true;
+        self.reach = Reach::Ended;
         self.reader.finish(|event| boots.take(event));
     }
 }
