@@ -301,7 +301,6 @@ fn a_broker_that_boots_tells_how_far_it_is() {
     tree.add_partition("d1", "u-0", 1);
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = free.local_addr().unwrap();
-    drop(free);
     let dir = tree.path("d1").display().to_string();
     let settings = format!("node.id=1\nlog.dirs={dir}\nlisteners=PLAINTEXT://{address}\n");
     tree.write("server.properties", settings);
@@ -318,7 +317,14 @@ fn a_broker_that_boots_tells_how_far_it_is() {
         let text = fs::read_to_string(tree.path("krescue.prom")).unwrap();
         (ran.lines().remove(0), text)
     };
+    // Somebody listens where the broker will: that is looked up, not tried.
+    let (taken, _) = look();
+    assert_eq!(taken["preflight"]["fatal"], 1, "{taken:#}");
+    let worst = taken["preflight"]["worst"].to_string();
+    assert!(worst.contains("somebody listens at 127.0.0.1"), "{worst}");
+    drop(free);
     let (down, text) = look();
+    assert_eq!(down["preflight"]["fatal"], 0, "{down:#}");
     assert_eq!(
         (&down["booting"], &down["boot"]),
         (&false.into(), &Value::Null)

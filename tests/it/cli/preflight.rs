@@ -1,6 +1,7 @@
 //! `preflight`: what stands in the way of a boot is named, mended, and can be taken back.
 
 use std::fs;
+use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
 
 use serde_json::Value;
@@ -627,7 +628,7 @@ fn a_segment_that_is_missing_from_the_middle_is_told_but_not_of_a_compacted_log(
 
 #[test]
 fn a_port_that_is_taken_is_named_before_hours_of_recovery() {
-    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
     let tree = two_dirs();
     tree.write(
@@ -660,4 +661,60 @@ fn a_port_that_is_taken_is_named_before_hours_of_recovery() {
     drop(taken);
     let ran = run(&tree.path("."), &arguments);
     assert!(!ran.codes().contains(&"port_in_use".to_owned()));
+}
+
+#[test]
+fn controllers_that_cannot_be_reached_are_named() {
+    let tree = two_dirs();
+    let controllers = [(); 3].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+    let addresses = controllers
+        .each_ref()
+        .map(|of| of.local_addr().unwrap().to_string());
+    let voters: Vec<String> = addresses
+        .iter()
+        .zip(7..)
+        .map(|(address, id)| format!("{id}@{address}"))
+        .collect();
+    let text = format!(
+        "process.roles=broker\nnode.id=1\nlog.dirs={},{}\nlisteners=PLAINTEXT://127.0.0.1:0\n\
+         controller.quorum.voters={}\n",
+        tree.path("d1").display(),
+        tree.path("d2").display(),
+        voters.join(",")
+    );
+    tree.write("server.properties", text);
+    let look = || {
+        let words = ["--config", "server.properties", "--kafka-version", "4.4.0"];
+        let words = [&words[..], &["preflight", "--structure", "--json"]].concat();
+        let mut found = run(&tree.path("."), &words).kind("finding");
+        found.retain(|line| line["rule"] == "controllers");
+        found
+    };
+    assert_eq!(look(), [Value::Null; 0]);
+    let mut left = controllers.into_iter();
+    drop(left.next());
+    let found = look();
+    assert_eq!(found[0]["severity"], "warning", "{found:#?}");
+    drop(left.next());
+    let found = look();
+    assert_eq!(
+        (&found[0]["code"], &found[0]["at_boot"]),
+        (&"controller_away".into(), &"exits".into())
+    );
+    let text = found[0]["text"].as_str().unwrap();
+    assert!(
+        text.starts_with("2 of the 3 controllers of controller.quorum.voters")
+            && text.contains(&addresses[0]),
+        "{text}"
+    );
+    // A status asks nobody.
+    let words = ["--config", "server.properties", "status", "--json"];
+    let status = run(&tree.path("."), &words);
+    assert!(
+        !status
+            .out
+            .contains("controllers of controller.quorum.voters"),
+        "{}",
+        status.out
+    );
 }
