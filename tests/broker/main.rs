@@ -40,6 +40,7 @@ mod middle;
 mod mirroring;
 mod prefixes;
 mod preflight;
+mod preflight_metadata;
 mod relocating;
 mod retaining;
 mod security;

@@ -142,18 +142,23 @@ fn each_cause_is_named_before_and_after_the_boot_and_mended_4_4_0() {
 }
 
 /// A copy of a crashed broker that is damaged, booted and mended again and again.
-struct Bench {
+pub(crate) struct Bench {
     source: Arc<Source>,
     folder: PathBuf,
     broker: Broker,
     boots: u32,
-    proved: Vec<&'static str>,
+    pub(crate) proved: Vec<&'static str>,
 }
 
 impl Bench {
     fn new(version: &str) -> Self {
+        Self::named(version, "preflight")
+    }
+
+    /// Makes one in a folder of this name.
+    pub(crate) fn named(version: &str, name: &str) -> Self {
         let source = Source::shared(version);
-        let folder = work_folder(&format!("preflight-{version}"));
+        let folder = work_folder(&format!("{name}-{version}"));
         source.copy_to(&folder);
         // The settings name the copy from here on, with ports that are free.
         let broker = Broker::at(Arc::clone(&source.kafka), &folder, &SETTINGS);
@@ -179,7 +184,7 @@ impl Bench {
         bench
     }
 
-    fn path(&self, relative: &str) -> PathBuf {
+    pub(crate) fn path(&self, relative: &str) -> PathBuf {
         self.folder.join(relative)
     }
 
@@ -208,7 +213,7 @@ impl Bench {
     }
 
     /// Returns what a preflight says beyond routine, of one rule.
-    fn found(&self, rule: &str) -> Vec<Value> {
+    pub(crate) fn found(&self, rule: &str) -> Vec<Value> {
         let mut findings = self.findings();
         findings.retain(|line| line["rule"] == rule);
         findings
@@ -222,7 +227,7 @@ impl Bench {
     }
 
     /// Fails unless nothing stands in the way of a boot; one that died in the middle may leave an index to be made anew.
-    fn is_safe(&self) {
+    pub(crate) fn is_safe(&self) {
         let mut findings = self.findings();
         findings.retain(|line| line["severity"] != "warning");
         assert!(findings.is_empty(), "{findings:#?}");
@@ -267,7 +272,7 @@ impl Bench {
     }
 
     /// Boots until the process has said each of `texts`; with none, until it ends by itself.
-    fn boot_until(&mut self, texts: &[&str]) -> String {
+    pub(crate) fn boot_until(&mut self, texts: &[&str]) -> String {
         self.boots += 1;
         let log = self.log();
         let mut command = self.source.kafka.attached("512m", "kafka.Kafka");
@@ -290,7 +295,7 @@ impl Bench {
     }
 
     /// Returns what `watch` says of the last boot.
-    fn watched(&self, exit: i32) -> Vec<Value> {
+    pub(crate) fn watched(&self, exit: i32) -> Vec<Value> {
         let log = self.log();
         let (ended, lines) = self.krescue(&["watch", "--log", log.to_str().unwrap()]);
         assert_eq!(ended, exit, "{lines:#?}");
@@ -577,7 +582,7 @@ impl Bench {
     }
 
     /// Boots once more, all mended: the broker comes up, and `watch` has nothing to add.
-    fn comes_up(&mut self) {
+    pub(crate) fn comes_up(&mut self) {
         self.is_safe();
         self.boot(Some("Kafka Server started"));
         self.watched(0);

@@ -50,9 +50,9 @@ fn cpu_ms(id: u32) -> Option<u64> {
     Some((next()? + next()?) * 10)
 }
 
-/// Says how near the end times of `lines` were to `ended_ms` from half of the load on, in percent of the load's time. Only
-/// printed: on a machine that does other things meanwhile no end can be foretold.
-pub(crate) fn end_times(lines: &[Value], (began_ms, ended_ms): (i64, i64)) -> String {
+/// Returns how near the end times of `lines` were to `ended_ms` from half of the load on, in words, and how far the worst was
+/// off, in percent of the load's time.
+pub(crate) fn end_times(lines: &[Value], (began_ms, ended_ms): (i64, i64)) -> (String, f64) {
     let at = |line: &Value, name: &str| -> Option<i64> {
         let time: jiff::Timestamp = line[name].as_str()?.parse().ok()?;
         Some(time.as_millisecond())
@@ -68,8 +68,9 @@ pub(crate) fn end_times(lines: &[Value], (began_ms, ended_ms): (i64, i64)) -> St
         }
     }
     let most = off.iter().fold(0.0_f64, |most, off| most.max(off.abs()));
-    format!(
+    let text = format!(
         "load of {whole} ms, {} end times from half of it on, off by at most {most:.0} % of it",
         off.len()
-    )
+    );
+    (text, most)
 }
