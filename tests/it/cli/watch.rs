@@ -307,9 +307,11 @@ fn a_log_that_grows_is_watched_on_though_no_process_of_it_is_seen() {
     let tmp = tempfile::tempdir().unwrap();
     let path = tmp.path().join("server.log");
     let log = fs::File::create(&path).unwrap();
-    BEGUN.iter().for_each(|line| say(&log, line));
+    for line in BEGUN {
+        say(&log, line);
+    }
     // As another user's process leaves it that says nothing for a while.
-    let quiet = std::time::SystemTime::now() - std::time::Duration::from_secs(20);
+    let quiet = log.metadata().unwrap().modified().unwrap() - std::time::Duration::from_secs(20);
     log.set_modified(quiet).unwrap();
     let mut child = Command::new(env!("CARGO_BIN_EXE_krescue"))
         .current_dir(tmp.path())
@@ -348,9 +350,9 @@ fn a_log_of_this_host_ends_once_nobody_holds_its_log_dirs() {
     let tree = Tree::t4();
     let dir = tree.path("d1").canonicalize().unwrap();
     let log = fs::File::create(tree.path("broker.log")).unwrap();
-    BEGUN
-        .iter()
-        .for_each(|line| say(&log, &line.replace("/data", dir.to_str().unwrap())));
+    for line in BEGUN {
+        say(&log, &line.replace("/data", dir.to_str().unwrap()));
+    }
     let lock = hold_lock(&tree.path("d1"));
     let mut child = Command::new(env!("CARGO_BIN_EXE_krescue"))
         .arg("--log-dirs")
@@ -379,8 +381,10 @@ fn an_old_log_that_breaks_off_is_one_of_a_broker_that_was_killed() {
     let tmp = tempfile::tempdir().unwrap();
     let path = tmp.path().join("server.log");
     let log = fs::File::create(&path).unwrap();
-    BEGUN.iter().for_each(|line| say(&log, line));
-    let old = std::time::SystemTime::now() - std::time::Duration::from_hours(1);
+    for line in BEGUN {
+        say(&log, line);
+    }
+    let old = log.metadata().unwrap().modified().unwrap() - std::time::Duration::from_hours(1);
     log.set_modified(old).unwrap();
     let ran = run(tmp.path(), &["watch", "--log", "server.log"]).exits(1);
     let last = ran.out.lines().last().unwrap();
