@@ -22,7 +22,7 @@ use crate::engine::{
 };
 use crate::format::file_name::DirName;
 use crate::log::{Finding, Severity};
-use crate::plan::{PartitionPlan, PlanAct, RecoveryPlan, Verdict};
+use crate::plan::{PartitionPlan, PlanAct, RecoveryPlan};
 use crate::settings::is_writable;
 use crate::terms::TopicPartition;
 
