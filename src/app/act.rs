@@ -150,8 +150,10 @@ fn of_logs(state: &State) -> Vec<ActItem> {
         // Nothing is lost where another replica is in sync.
         let is_first = ask.no_set_aside.is_none();
         items.extend(is_first.then(|| set_aside(row)));
-        items.push(item(state, 'c', Act::Decide(row.id, OnLoss::CutHere)));
-        items.push(item(state, 'e', Act::Decide(row.id, OnLoss::Leave)));
+        if ask.has_bad_place() {
+            items.push(item(state, 'c', Act::Decide(row.id, OnLoss::CutHere)));
+            items.push(item(state, 'e', Act::Decide(row.id, OnLoss::Leave)));
+        }
         items.push(item(state, 'f', Act::Decide(row.id, OnLoss::LikeKafka)));
         items.extend((!is_first).then(|| set_aside(row)));
         items.push(item(state, 'l', Act::Leave(row.id)));

@@ -61,7 +61,9 @@ pub fn lines(state: &State) -> Vec<String> {
             lines.push("# the ways to decide the selected log".to_owned());
             let name = row.dir_name.as_str();
             let first = ask.no_set_aside.is_none().then_some("set-aside");
-            for way in first.into_iter().chain(["cut-here", "leave", "like-kafka"]) {
+            let here = ask.has_bad_place().then_some(["cut-here", "leave"]);
+            let ways = first.into_iter().chain(here.into_iter().flatten());
+            for way in ways.chain(["like-kafka"]) {
                 let decision = format!("{name}={way}");
                 let words = ["recover", "--partition", name, "--decide", &decision];
                 lines.push(line(&words));

@@ -61,6 +61,23 @@ pub struct Ask {
     pub no_set_aside: Option<String>,
 }
 
+impl Ask {
+    /// Says whether some place of the log is bad, so that it may be cut there only, or left to lie; where Kafka drops
+    /// originals or all of the log, whatever their batches, neither ever holds.
+    pub fn has_bad_place(&self) -> bool {
+        match self.reason {
+            AskReason::BatchesBehindCut | AskReason::LaterSegments | AskReason::SegmentEmptied => {
+                true
+            }
+            // Of several reasons this one is the first only where no batch was bad before it.
+            AskReason::LogStartBeyondEnd
+            | AskReason::SwapIncomplete
+            | AskReason::SegmentReplaced
+            | AskReason::NotLoaded => false,
+        }
+    }
+}
+
 /// What a plan decides of one log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "verdict", rename_all = "snake_case")]

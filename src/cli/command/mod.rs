@@ -1,6 +1,7 @@
 //! One file a command: from its arguments to an [`Exit`](super::Exit).
 
 mod again;
+mod ask_warning;
 mod audit;
 mod cleanup;
 mod cluster_volumes;

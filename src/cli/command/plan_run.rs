@@ -4,8 +4,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::again::{join, named_options};
+use super::ask_warning::ask_warning;
 use super::preconditions::{check_beside, check_down, check_version};
-use crate::app::situation::do_not_start;
 use crate::cli::apply::{ApplyRequest, apply};
 use crate::cli::args::Answers;
 use crate::cli::look::{self, BesideBroker, Look};
@@ -18,7 +18,7 @@ use crate::cli::target::Candidate;
 use crate::cli::{CliError, Context, Exit, confirm};
 use crate::engine::{Confirmed, MadePlan, PlanStore, Reading, StoredPlan};
 use crate::log::FindingCode;
-use crate::plan::{Ask, HandOver, LogDirPlan, PlanAct, RecoveryPlan, Verdict};
+use crate::plan::{HandOver, LogDirPlan, PartitionPlan, PlanAct, RecoveryPlan, Verdict};
 use crate::settings::{BrokerConfig, Source, Sourced, is_writable};
 
 /// One run of a command that plans and acts.
@@ -126,6 +126,10 @@ impl PlanRun<'_> {
             } else {
                 Exit::Findings
             };
+            // Text has shown them already, and nothing has come of them since.
+            if self.json {
+                self.print_partitions(&stored.plan, |_, log| Reached::without_job(log))?;
+            }
             let exit = self.end(
                 &stored.plan,
                 &Summary {
@@ -179,12 +183,7 @@ impl PlanRun<'_> {
             exit => exit,
         };
         let plan = &stored.plan;
-        self.with_report(|report| {
-            write_plan(report, plan, Parts::Partitions, &|dir, log| {
-                applied.reached(dir, log)
-            })?;
-            Ok(())
-        })?;
+        self.print_partitions(plan, |dir, log| applied.reached(dir, log))?;
         if let Some(unit) = &look.candidate.unit {
             self.note(&format!(
                 "then: systemctl unmask --runtime {unit}; systemctl start {unit}"
@@ -215,9 +214,18 @@ impl PlanRun<'_> {
         Ok(exit)
     }
 
+    /// Says what came of each partition.
+    fn print_partitions(
+        &mut self,
+        plan: &RecoveryPlan,
+        reached: impl Fn(&LogDirPlan, &PartitionPlan) -> Reached,
+    ) -> Result<(), CliError> {
+        self.with_report(|report| Ok(write_plan(report, plan, Parts::Partitions, &reached)?))
+    }
+
     /// As long as a log asks, the last line says what a boot would do to it.
     fn warn_of_asks(&mut self, plan: &RecoveryPlan) -> Result<(), CliError> {
-        match ask_warning(plan, &self.words) {
+        match ask_warning(plan, self.context) {
             Some(warning) => self.note(&warning),
             None => Ok(()),
         }
@@ -420,22 +428,4 @@ fn has_work(plan: &RecoveryPlan) -> bool {
                 || dir.undo.is_some()
                 || !dir.mends.is_empty()
         })
-}
-
-/// Returns what a boot would delete as long as logs of `plan` ask, and the words by which they are decided; `None` if
-/// none asks. `words` plan the recovery again.
-pub(super) fn ask_warning(plan: &RecoveryPlan, words: &str) -> Option<String> {
-    let mut asks: Vec<(&str, &Ask)> = plan
-        .partitions()
-        .filter_map(|log| match &log.verdict {
-            Verdict::Ask(ask) if !ask.accepted => Some((log.dir_name.as_str(), ask)),
-            _ => None,
-        })
-        .collect();
-    let can_set_aside = asks.iter().any(|(_, ask)| ask.no_set_aside.is_none());
-    let first = if can_set_aside { "set-aside|" } else { "" };
-    let danger = do_not_start(&mut asks)?;
-    Some(format!(
-        "{danger}; decide: krescue {words} --decide TP={first}like-kafka|cut-here|leave"
-    ))
 }

@@ -2,8 +2,7 @@
 
 use std::io::Write;
 
-use super::again::named_options;
-use super::plan_run::ask_warning;
+use super::ask_warning::ask_warning;
 use crate::cli::args::ScanArgs;
 use crate::cli::look::{self, BesideBroker, Look};
 use crate::cli::report::{
@@ -100,8 +99,7 @@ fn finish(
         ..Summary::of_nothing()
     };
     report.summary(plan, &summary)?;
-    let recover = format!("{} recover", named_options(context));
-    if let Some(warning) = ask_warning(plan, recover.trim_start()) {
+    if let Some(warning) = ask_warning(plan, context) {
         report.note(&warning)?;
     }
     Ok(exit)

@@ -7,7 +7,7 @@ use super::line::{
     FindingLine, Line, LogDirLine, PartitionLine, ProblemLine, RunLine, SegmentLine, StepLine,
     SummaryLine, Totals, path, time,
 };
-use super::{Reached, Report, Summary};
+use super::{Reached, Report, Summary, known_ends};
 use crate::app::confirm::PlanSummary;
 use crate::disk::{RealStorage, Storage as _};
 use crate::log::Finding;
@@ -83,6 +83,8 @@ impl Report for JsonReport<'_> {
             _ => None,
         };
         let number = |offset: Option<Offset>| offset.map(|offset| offset.0);
+        let [log_start, log_end] = known_ends(log, reached);
+        let is_left = reached != Reached::Planned && !log.verdict.is_applied();
         let (topic, partition) = topic_partition(log);
         self.line(&Line::Partition(Box::new(PartitionLine {
             dir: path(&dir.path),
@@ -102,8 +104,8 @@ impl Report for JsonReport<'_> {
                 Reached::End => Some(true),
                 Reached::Not => Some(false),
             },
-            log_start_offset: number(log.log_start_offset),
-            log_end_offset: number(log.log_end_offset),
+            log_start_offset: number(log_start),
+            log_end_offset: number(log_end),
             recovery_point: number(log.recovery_point),
             high_watermark: number(log.high_watermark),
             segments: log.segments.len() as u64,
@@ -112,7 +114,7 @@ impl Report for JsonReport<'_> {
             lost_bytes,
             lost_records,
             lost_segments,
-            steps: log.steps.len() as u64,
+            steps: if is_left { 0 } else { log.steps.len() as u64 },
             freed_bytes: match &log.verdict {
                 Verdict::Delete(deletion) => deletion.freed,
                 Verdict::Move(relocation) => relocation.freed,
@@ -247,7 +249,8 @@ impl Report for JsonReport<'_> {
         Ok(())
     }
 
-    fn note(&mut self, _: &str) -> io::Result<()> {
+    fn note(&mut self, text: &str) -> io::Result<()> {
+        let _ = writeln!(io::stderr().lock(), "{text}");
         Ok(())
     }
 

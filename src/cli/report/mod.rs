@@ -43,7 +43,8 @@ use std::path::Path;
 use super::{CliError, Exit};
 use crate::log::Finding;
 use crate::plan::preflight::Problem;
-use crate::plan::{HandOver, LogDirPlan, Mend, PartitionPlan, RecoveryPlan, Step};
+use crate::plan::{HandOver, LogDirPlan, Mend, PartitionPlan, RecoveryPlan, Step, Verdict};
+use crate::terms::Offset;
 
 /// Lets `f` report as JSON lines or as text.
 pub(super) fn with_report(
@@ -67,6 +68,29 @@ pub(super) enum Reached {
     End,
     /// It did not.
     Not,
+}
+
+impl Reached {
+    /// Returns what came of a log where nothing had to be applied.
+    pub(super) fn without_job(log: &PartitionPlan) -> Self {
+        if log.verdict.reaches_end() {
+            Self::End
+        } else {
+            Self::Not
+        }
+    }
+}
+
+/// Returns the log start and the log end offset (exclusive) of a log, as far as they are known: a plan has those of its end,
+/// which an open ASK does not come to, nor what an apply left.
+pub(super) fn known_ends(log: &PartitionPlan, reached: Reached) -> [Option<Offset>; 2] {
+    let is_open = matches!(&log.verdict, Verdict::Ask(ask) if !ask.accepted);
+    let is_left = reached == Reached::Not && log.verdict != Verdict::Nothing;
+    if is_open || is_left {
+        [None, None]
+    } else {
+        [log.log_start_offset, log.log_end_offset]
+    }
 }
 
 /// What a run amounts to.
@@ -127,7 +151,7 @@ pub(super) trait Report {
     fn problem(&mut self, problem: &Problem) -> io::Result<()>;
     /// What the plan amounts to, before anything is asked; with its hash and whether it is stored, where it has one.
     fn plan(&mut self, plan: &RecoveryPlan, hash: Option<(&str, bool)>) -> io::Result<()>;
-    /// A line for people; programs do not see it.
+    /// A line for people, on the standard error where the output is for programs.
     fn note(&mut self, text: &str) -> io::Result<()>;
     /// The end.
     fn summary(&mut self, plan: &RecoveryPlan, summary: &Summary) -> io::Result<()>;
@@ -147,7 +171,7 @@ pub(super) enum Detail {
 pub(super) enum Parts {
     /// All: log dirs, partitions, findings, and segments or steps.
     All(Detail),
-    /// Before an apply: all but the partitions, which follow with what came of them.
+    /// Before an apply: all but the partitions, which follow with what came of them, and the steps of logs that stay.
     Steps,
     /// After an apply: the partitions.
     Partitions,
@@ -188,7 +212,7 @@ pub(super) fn write_plan(
             }
             if parts == Parts::All(Detail::Segments) {
                 report.segments(dir, log)?;
-            } else {
+            } else if parts != Parts::Steps || log.verdict.is_applied() {
                 for step in &log.steps {
                     report.step(dir, log, step)?;
                 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::json::log_bytes;
 use super::line::RunLine;
-use super::{Reached, Report, Summary, falls_short};
+use super::{Reached, Report, Summary, falls_short, known_ends};
 use crate::app::confirm::PlanSummary;
 use crate::app::text::{bytes, count, offset, plural};
 use crate::app::words;
@@ -85,8 +85,8 @@ impl Report for TextReport<'_> {
         {
             return Ok(());
         }
-        let end = log
-            .log_end_offset
+        let [_, end] = known_ends(log, reached);
+        let end = end
             .map(|end| format!(" · log end {}", offset(end)))
             .unwrap_or_default();
         // The metadata log, and what was not selected.

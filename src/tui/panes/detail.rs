@@ -325,9 +325,11 @@ fn told_of_ask(ask: &Ask, world: &World, theme: &Theme) -> Vec<Told> {
         None => "x b set the whole replica aside, to be fetched again, ",
         Some(_) => "",
     };
-    let krescue = format!(
-        "leaves it until you decide (class C): {first}x c cut only here, x e keep all of it, x f Kafka's way"
-    );
+    let here = match ask.has_bad_place() {
+        true => "x c cut only here, x e keep all of it, ",
+        false => "",
+    };
+    let krescue = format!("leaves it until you decide (class C): {first}{here}x f Kafka's way");
     let mut told = vec![
         ("kafka", kafka, theme.danger),
         ("krescue", krescue, theme.text),
