@@ -150,8 +150,10 @@ fn of_logs(state: &State) -> Vec<ActItem> {
         // Nothing is lost where another replica is in sync.
         let is_first = ask.no_set_aside.is_none();
         items.extend(is_first.then(|| set_aside(row)));
-        if ask.has_bad_place() {
+        if ask.can_cut_here() {
             items.push(item(state, 'c', Act::Decide(row.id, OnLoss::CutHere)));
+        }
+        if ask.can_leave() {
             items.push(item(state, 'e', Act::Decide(row.id, OnLoss::Leave)));
         }
         items.push(item(state, 'f', Act::Decide(row.id, OnLoss::LikeKafka)));

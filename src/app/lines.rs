@@ -61,8 +61,10 @@ pub fn lines(state: &State) -> Vec<String> {
             lines.push("# the ways to decide the selected log".to_owned());
             let name = row.dir_name.as_str();
             let first = ask.no_set_aside.is_none().then_some("set-aside");
-            let here = ask.has_bad_place().then_some(["cut-here", "leave"]);
-            let ways = first.into_iter().chain(here.into_iter().flatten());
+            let ways = first
+                .into_iter()
+                .chain(ask.can_cut_here().then_some("cut-here"))
+                .chain(ask.can_leave().then_some("leave"));
             for way in ways.chain(["like-kafka"]) {
                 let decision = format!("{name}={way}");
                 let words = ["recover", "--partition", name, "--decide", &decision];

@@ -62,9 +62,9 @@ pub struct Ask {
 }
 
 impl Ask {
-    /// Says whether some place of the log is bad, so that it may be cut there only, or left to lie; where Kafka drops
-    /// originals or all of the log, whatever their batches, neither ever holds.
-    pub fn has_bad_place(&self) -> bool {
+    /// Says whether the log may be cut at a bad place only: not where Kafka drops originals or all of the log, whatever
+    /// their batches are.
+    pub fn can_cut_here(&self) -> bool {
         match self.reason {
             AskReason::BatchesBehindCut | AskReason::LaterSegments | AskReason::SegmentEmptied => {
                 true
@@ -75,6 +75,12 @@ impl Ask {
             | AskReason::SegmentReplaced
             | AskReason::NotLoaded => false,
         }
+    }
+
+    /// Says whether a hand-over may keep a boot from what it would do; where that depends on no batch that it reads, none can.
+    pub fn can_leave(&self) -> bool {
+        // A segment is split only where a boot reads it.
+        self.can_cut_here() || self.reason == AskReason::SegmentReplaced
     }
 }
 

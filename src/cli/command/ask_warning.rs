@@ -33,7 +33,7 @@ fn open_ask(log: &PartitionPlan) -> Option<(&PartitionPlan, &Ask)> {
 
 /// Returns the ways of `--decide` that hold under the default hand-over.
 fn ways(log: &PartitionPlan, ask: &Ask) -> Vec<&'static str> {
-    let is_local = ask.has_bad_place();
+    let is_local = ask.can_cut_here();
     let ways = [
         ("set-aside", ask.no_set_aside.is_none()),
         ("like-kafka", true),

@@ -325,11 +325,16 @@ fn told_of_ask(ask: &Ask, world: &World, theme: &Theme) -> Vec<Told> {
         None => "x b set the whole replica aside, to be fetched again, ",
         Some(_) => "",
     };
-    let here = match ask.has_bad_place() {
-        true => "x c cut only here, x e keep all of it, ",
+    let here = match ask.can_cut_here() {
+        true => "x c cut only here, ",
         false => "",
     };
-    let krescue = format!("leaves it until you decide (class C): {first}{here}x f Kafka's way");
+    let all = match ask.can_leave() {
+        true => "x e keep all of it, ",
+        false => "",
+    };
+    let krescue =
+        format!("leaves it until you decide (class C): {first}{here}{all}x f Kafka's way");
     let mut told = vec![
         ("kafka", kafka, theme.danger),
         ("krescue", krescue, theme.text),

@@ -1,6 +1,7 @@
 //! The command line as outside checks call it: flags, exit codes, JSON lines.
 
 mod acting;
+mod asking;
 mod bad_input;
 mod cleaning;
 mod confirm;
