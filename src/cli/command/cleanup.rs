@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::plan_run::{Kept, PlanRun};
 use super::preconditions::{check_allowed, check_beside, check_target};
+use super::stored_flags::check_quarantine;
 use crate::app::free_words;
 use crate::app::state::FreeOffer;
 use crate::app::text::{bytes, plural};
@@ -51,6 +52,7 @@ pub(in crate::cli) fn cleanup(
     if let Some(hash) = answers.stored() {
         let stored = PlanStore::new(&context.state_dir()?.value).find(&hash.0)?;
         check_stored(&stored, args)?;
+        check_quarantine(context, &stored)?;
         return run.apply_stored(&stored);
     }
     let mut look = Look::open(context, BesideBroker::StructureOnly)?;

@@ -29,6 +29,7 @@ mod retention;
 mod scan;
 mod segments;
 mod status;
+mod stored_flags;
 mod truncate;
 mod undo;
 mod verify;

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::plan_run::{PlanRun, check_act};
 use super::preconditions::{check_allowed, check_down};
+use super::stored_flags::check_quarantine;
 use crate::cli::args::PreflightArgs;
 use crate::cli::boot_facts::{Ports, boot_facts, boot_problems, is_listed, stop_facts};
 use crate::cli::look::{self, BesideBroker, Look};
@@ -44,6 +45,7 @@ pub(in crate::cli) fn preflight(
     if let Some(hash) = answers.stored() {
         let stored = PlanStore::new(&context.state_dir()?.value).find(&hash.0)?;
         check_act(&stored, PlanAct::Mend)?;
+        check_quarantine(context, &stored)?;
         return run.apply_stored(&stored);
     }
     // A stop is asked of a running broker: its metadata log is read too, which costs it nothing that matters.

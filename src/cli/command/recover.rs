@@ -41,6 +41,7 @@ pub(in crate::cli) fn recover(
     if let Some(hash) = answers.stored() {
         let stored = PlanStore::new(&context.state_dir()?.value).find(&hash.0)?;
         super::plan_run::check_act(&stored, PlanAct::Recover)?;
+        super::stored_flags::check_recover(context, args, &stored)?;
         return run.apply_stored(&stored);
     }
     let mut look = Look::open(context, BesideBroker::StructureOnly)?;

@@ -4,6 +4,7 @@ use std::io::Write;
 
 use super::plan_run::PlanRun;
 use super::preconditions::{check_allowed, check_down, check_target};
+use super::stored_flags::{check_hand_over, check_quarantine};
 use crate::cli::args::{HandOverArg, TruncateArgs};
 use crate::cli::look::{self, BesideBroker, Look};
 use crate::cli::{CliError, Context, Exit};
@@ -40,6 +41,8 @@ pub(in crate::cli) fn truncate(
     if let Some(hash) = answers.stored() {
         let stored = PlanStore::new(&context.state_dir()?.value).find(&hash.0)?;
         check_stored(&stored, args)?;
+        check_hand_over(args.hand_over, &stored)?;
+        check_quarantine(context, &stored)?;
         return run.apply_stored(&stored);
     }
     let mut look = Look::open(context, BesideBroker::StructureOnly)?;

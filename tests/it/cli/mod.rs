@@ -17,6 +17,7 @@ mod refusals;
 mod segments;
 mod shapes;
 mod stopping;
+mod stored_flags;
 mod truncating;
 mod undoing;
 mod untouched;
