@@ -174,36 +174,14 @@ impl Report for JsonReport<'_> {
         self.line(&Line::Finding(finding_line(dir, partition, finding)))
     }
 
-    fn step(&mut self, dir: &LogDirPlan, log: &PartitionPlan, step: &Step) -> io::Result<()> {
-        let (action, from, to, new_name) = match &step.action {
-            StepAction::Remove { len } => ("remove", Some(*len), None, None),
-            StepAction::SetLen { from, to } => ("set_len", Some(*from), Some(*to), None),
-            StepAction::Write { content, replaces } => {
-                ("write", *replaces, Some(content.len), None)
-            }
-            StepAction::CopyPart { len, replaces, .. } => {
-                ("copy_part", *replaces, Some(*len), None)
-            }
-            StepAction::Allocate { len, replaces } => ("allocate", *replaces, Some(*len), None),
-            StepAction::Rename { to } => ("rename", None, None, Some(to.as_str())),
-            StepAction::RemoveDir => ("remove_dir", None, None, None),
-            StepAction::Restore { kept, replaces } => ("restore", *replaces, Some(kept.len), None),
-            StepAction::Append { from, to, .. } => ("append", Some(*from), Some(*to), None),
-            StepAction::CopyOut { to, len, .. } => ("copy_out", None, Some(*len), to.to_str()),
-            StepAction::MoveDir { to, .. } => ("move_dir", None, None, to.to_str()),
-            StepAction::SetOwner { .. } => ("set_owner", None, None, None),
-        };
-        self.line(&Line::Step(StepLine {
-            dir: path(&dir.path),
-            partition: Some(&log.dir_name),
-            file: &step.file,
-            action,
-            from,
-            to,
-            new_name,
-            quarantine: step.quarantine == Quarantine::Keep,
-            reason: &step.reason,
-        }))
+    fn steps(&mut self, dir: &LogDirPlan, log: &PartitionPlan) -> io::Result<()> {
+        log.steps
+            .iter()
+            .try_for_each(|step| self.step(dir, log, step))
+    }
+
+    fn end_of_dir(&mut self) -> io::Result<()> {
+        Ok(())
     }
 
     fn mend(&mut self, dir: &LogDirPlan, mend: &Mend) -> io::Result<()> {
@@ -264,6 +242,38 @@ impl Report for JsonReport<'_> {
 }
 
 impl JsonReport<'_> {
+    fn step(&mut self, dir: &LogDirPlan, log: &PartitionPlan, step: &Step) -> io::Result<()> {
+        let (action, from, to, new_name) = match &step.action {
+            StepAction::Remove { len } => ("remove", Some(*len), None, None),
+            StepAction::SetLen { from, to } => ("set_len", Some(*from), Some(*to), None),
+            StepAction::Write { content, replaces } => {
+                ("write", *replaces, Some(content.len), None)
+            }
+            StepAction::CopyPart { len, replaces, .. } => {
+                ("copy_part", *replaces, Some(*len), None)
+            }
+            StepAction::Allocate { len, replaces } => ("allocate", *replaces, Some(*len), None),
+            StepAction::Rename { to } => ("rename", None, None, Some(to.as_str())),
+            StepAction::RemoveDir => ("remove_dir", None, None, None),
+            StepAction::Restore { kept, replaces } => ("restore", *replaces, Some(kept.len), None),
+            StepAction::Append { from, to, .. } => ("append", Some(*from), Some(*to), None),
+            StepAction::CopyOut { to, len, .. } => ("copy_out", None, Some(*len), to.to_str()),
+            StepAction::MoveDir { to, .. } => ("move_dir", None, None, to.to_str()),
+            StepAction::SetOwner { .. } => ("set_owner", None, None, None),
+        };
+        self.line(&Line::Step(StepLine {
+            dir: path(&dir.path),
+            partition: Some(&log.dir_name),
+            file: &step.file,
+            action,
+            from,
+            to,
+            new_name,
+            quarantine: step.quarantine == Quarantine::Keep,
+            reason: &step.reason,
+        }))
+    }
+
     /// Prints a finding of a log by its names.
     pub(crate) fn log_finding(
         &mut self,

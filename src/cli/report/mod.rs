@@ -10,6 +10,7 @@ mod mirror_line;
 mod progress;
 mod retention;
 mod text;
+mod text_words;
 mod volume;
 
 pub(super) use boot_line::{
@@ -43,7 +44,7 @@ use std::path::Path;
 use super::{CliError, Exit};
 use crate::log::Finding;
 use crate::plan::preflight::Problem;
-use crate::plan::{HandOver, LogDirPlan, Mend, PartitionPlan, RecoveryPlan, Step, Verdict};
+use crate::plan::{HandOver, LogDirPlan, Mend, PartitionPlan, RecoveryPlan, Verdict};
 use crate::terms::Offset;
 
 /// Lets `f` report as JSON lines or as text.
@@ -143,8 +144,10 @@ pub(super) trait Report {
         log: Option<&PartitionPlan>,
         finding: &Finding,
     ) -> io::Result<()>;
-    /// A step of a partition.
-    fn step(&mut self, dir: &LogDirPlan, log: &PartitionPlan, step: &Step) -> io::Result<()>;
+    /// The steps of a partition, behind its findings.
+    fn steps(&mut self, dir: &LogDirPlan, log: &PartitionPlan) -> io::Result<()>;
+    /// The end of a log dir's partitions.
+    fn end_of_dir(&mut self) -> io::Result<()>;
     /// A change of a log dir's own names.
     fn mend(&mut self, dir: &LogDirPlan, mend: &Mend) -> io::Result<()>;
     /// A problem that a preflight found.
@@ -213,11 +216,10 @@ pub(super) fn write_plan(
             if parts == Parts::All(Detail::Segments) {
                 report.segments(dir, log)?;
             } else if parts != Parts::Steps || log.verdict.is_applied() {
-                for step in &log.steps {
-                    report.step(dir, log, step)?;
-                }
+                report.steps(dir, log)?;
             }
         }
+        report.end_of_dir()?;
     }
     Ok(())
 }

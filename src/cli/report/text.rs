@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::json::log_bytes;
 use super::line::RunLine;
+use super::text_words::{steps, verdict};
 use super::{Reached, Report, Summary, falls_short, known_ends};
 use crate::app::confirm::PlanSummary;
 use crate::app::text::{bytes, count, offset, plural};
@@ -13,19 +14,29 @@ use crate::cli::Exit;
 use crate::log::{Finding, FindingCode, Severity};
 use crate::plan::preflight::Problem;
 use crate::plan::{
-    Class, HandOver, LogDirPlan, Mend, OnLoss, PartitionPlan, PlanAct, RecoveryPlan, Step,
-    StepAction, StopState, Verdict,
+    Class, HandOver, LogDirPlan, Mend, PartitionPlan, PlanAct, RecoveryPlan, StopState, Verdict,
 };
+
+/// How many logs of a log dir are shown with their steps where nothing else is to be told of them.
+const ROUTINE_LINES: u64 = 20;
 
 /// Prints text.
 pub(crate) struct TextReport<'a> {
     out: &'a mut dyn Write,
+    /// Logs of the log dir at hand that have steps and nothing to be told of.
+    routine: u64,
+    /// Steps of those that were counted only.
+    untold_steps: u64,
 }
 
 impl<'a> TextReport<'a> {
     /// Returns a report that writes to `out`.
     pub(crate) fn new(out: &'a mut dyn Write) -> Self {
-        Self { out }
+        Self {
+            out,
+            routine: 0,
+            untold_steps: 0,
+        }
     }
 }
 
@@ -75,14 +86,7 @@ impl Report for TextReport<'_> {
         log: &PartitionPlan,
         reached: Reached,
     ) -> io::Result<()> {
-        let notable = log
-            .findings
-            .iter()
-            .any(|finding| finding.severity > Severity::Routine);
-        if !notable
-            && reached != Reached::Not
-            && matches!(log.verdict, Verdict::Nothing | Verdict::Recover)
-        {
+        if !has_line(log, reached) {
             return Ok(());
         }
         let [_, end] = known_ends(log, reached);
@@ -156,9 +160,37 @@ impl Report for TextReport<'_> {
         Ok(())
     }
 
-    fn step(&mut self, _: &LogDirPlan, _: &PartitionPlan, _: &Step) -> io::Result<()> {
-        // Counted with the partition; `--json` has each.
-        Ok(())
+    fn steps(&mut self, _: &LogDirPlan, log: &PartitionPlan) -> io::Result<()> {
+        // Counted with the partition where that had a line of its own; `--json` has each.
+        if !log.verdict.is_applied() || log.steps.is_empty() || has_line(log, Reached::Planned) {
+            return Ok(());
+        }
+        self.routine += 1;
+        if self.routine > ROUTINE_LINES {
+            self.untold_steps += log.steps.len() as u64;
+            return Ok(());
+        }
+        writeln!(
+            self.out,
+            "  {}  routine: {}",
+            log.dir_name,
+            steps(&log.steps)
+        )
+    }
+
+    fn end_of_dir(&mut self) -> io::Result<()> {
+        let more = self.routine.saturating_sub(ROUTINE_LINES);
+        let steps = std::mem::take(&mut self.untold_steps);
+        self.routine = 0;
+        if more == 0 {
+            return Ok(());
+        }
+        writeln!(
+            self.out,
+            "  and {} more, routine too: {}; --json has each",
+            plural(more, "log", "logs"),
+            plural(steps, "step", "steps")
+        )
     }
 
     fn mend(&mut self, _: &LogDirPlan, mend: &Mend) -> io::Result<()> {
@@ -311,6 +343,14 @@ impl TextReport<'_> {
     }
 }
 
+/// Says whether something is to be told of a log: what a boot does as a matter of course is not.
+fn has_line(log: &PartitionPlan, reached: Reached) -> bool {
+    let mut findings = log.findings.iter();
+    findings.any(|finding| finding.severity > Severity::Routine)
+        || reached == Reached::Not
+        || !matches!(log.verdict, Verdict::Nothing | Verdict::Recover)
+}
+
 fn severity_word(severity: Severity) -> &'static str {
     match severity {
         Severity::Routine => "note",
@@ -318,158 +358,4 @@ fn severity_word(severity: Severity) -> &'static str {
         Severity::Loss => "LOSS",
         Severity::Fatal => "FATAL",
     }
-}
-
-/// Returns what was decided of a log, in words.
-fn verdict(verdict: &Verdict, reached: Reached) -> String {
-    match (verdict, reached) {
-        (Verdict::Nothing, _) => "nothing to do".to_owned(),
-        (Verdict::Recover, Reached::Planned) => "would be recovered".to_owned(),
-        (Verdict::Recover, Reached::End) => "recovered".to_owned(),
-        (Verdict::Recover, Reached::Not) => "NOT recovered".to_owned(),
-        (Verdict::Mend, Reached::Planned) => "would be mended".to_owned(),
-        (Verdict::Mend, Reached::End) => "mended".to_owned(),
-        (Verdict::Mend, Reached::Not) => "NOT mended".to_owned(),
-        (Verdict::TakeBack, Reached::Planned) => "would be taken back".to_owned(),
-        (Verdict::TakeBack, Reached::End) => "taken back".to_owned(),
-        (Verdict::TakeBack, Reached::Not) => "NOT taken back".to_owned(),
-        (Verdict::Truncate(cut), reached) => {
-            let word = match reached {
-                Reached::Planned => "would be truncated",
-                Reached::End => "truncated",
-                Reached::Not => "NOT truncated",
-            };
-            format!(
-                "{word} to {}, loses {}",
-                cut.asked.words(),
-                bytes(cut.lost_bytes)
-            )
-        }
-        (Verdict::Delete(deletion), reached) => {
-            let word = match reached {
-                Reached::Planned => "frees",
-                Reached::End => "freed",
-                Reached::Not => "NOT deleted, would free",
-            };
-            let what = match deletion.deleted_segments {
-                0 => String::new(),
-                segments => format!(", {}", plural(segments, "segment", "segments")),
-            };
-            let loses = match deletion.lost_bytes {
-                0 => String::new(),
-                lost => format!(", loses {}", bytes(lost)),
-            };
-            let cost = deletion.cost.words();
-            format!("{cost}: {word} {}{what}{loses}", bytes(deletion.freed))
-        }
-        (Verdict::Move(relocation), reached) => {
-            let word = match reached {
-                Reached::Planned => "would go",
-                Reached::End => "went",
-                Reached::Not => "did NOT go",
-            };
-            let how = match relocation.copied_bytes {
-                0 => "nothing is copied".to_owned(),
-                copied => format!("{} copied and compared", bytes(copied)),
-            };
-            format!("{word} to {}, {how}", relocation.to.display())
-        }
-        (Verdict::Ask(ask), _) if ask.decided == OnLoss::Leave => {
-            "left as it is, bad place and all".to_owned()
-        }
-        (Verdict::Ask(ask), _) if ask.decided == OnLoss::CutHere => {
-            format!("cut only here, loses {}", bytes(ask.lost_bytes))
-        }
-        (Verdict::Ask(ask), reached) if ask.decided == OnLoss::SetAside => {
-            let word = match reached {
-                Reached::Planned => "would be set aside, to be fetched again",
-                Reached::End => "set aside, to be fetched again",
-                Reached::Not => "NOT set aside",
-            };
-            format!("{word}, {}", bytes(ask.lost_bytes))
-        }
-        (Verdict::Ask(ask), _) if ask.accepted => {
-            format!("Kafka's way, loses {}", bytes(ask.lost_bytes))
-        }
-        (Verdict::Ask(ask), _) => format!(
-            "ASK, untouched: Kafka's way loses {}{}",
-            bytes(ask.lost_bytes),
-            match ask.lost_segments {
-                0 => String::new(),
-                segments => format!(" with {}", plural(segments, "segment", "segments")),
-            }
-        ),
-        (Verdict::Refused { cause }, _) => format!("REFUSED, untouched: {cause}"),
-        (Verdict::Unreadable { cause }, _) => format!("unreadable, untouched: {cause}"),
-        (Verdict::Skipped { why }, _) => format!("skipped: {why}"),
-    }
-}
-
-/// Returns steps as counts, cuts first.
-fn steps(steps: &[Step]) -> String {
-    // A truncation cuts one file twice.
-    let mut cuts: Vec<(&str, u64, u64)> = Vec::new();
-    for step in steps {
-        if let StepAction::SetLen { from, to } = step.action
-            && step.file.strip_suffix(".log").is_some()
-        {
-            match cuts.iter_mut().find(|(file, ..)| *file == step.file) {
-                Some((_, _, last)) => *last = to,
-                None => cuts.push((&step.file, from, to)),
-            }
-        }
-    }
-    let cut = |(file, from, to): (&str, u64, u64)| {
-        format!("cut {file} from {} to {} bytes", count(from), count(to))
-    };
-    let mut parts: Vec<String> = cuts.into_iter().map(cut).collect();
-    let number =
-        |is: fn(&StepAction) -> bool| steps.iter().filter(|step| is(&step.action)).count() as u64;
-    for (files, verb) in [
-        (
-            number(|action| matches!(action, StepAction::CopyOut { .. })),
-            "copy and compare",
-        ),
-        (
-            number(|action| matches!(action, StepAction::Remove { .. })),
-            "remove",
-        ),
-        (
-            number(|action| {
-                matches!(
-                    action,
-                    StepAction::Write { .. }
-                        | StepAction::CopyPart { .. }
-                        | StepAction::Allocate { .. }
-                )
-            }),
-            "write",
-        ),
-        (
-            number(|action| matches!(action, StepAction::Rename { .. })),
-            "rename",
-        ),
-        (
-            number(|action| {
-                matches!(
-                    action,
-                    StepAction::Restore { .. } | StepAction::Append { .. }
-                )
-            }),
-            "put back",
-        ),
-        (
-            number(|action| matches!(action, StepAction::SetOwner { .. })),
-            "give away",
-        ),
-    ] {
-        if files > 0 {
-            parts.push(format!("{verb} {}", plural(files, "file", "files")));
-        }
-    }
-    let dirs = number(|action| matches!(action, StepAction::MoveDir { .. }));
-    if dirs > 0 {
-        parts.push(format!("rename {}", plural(dirs, "dir", "dirs")));
-    }
-    parts.join(", ")
 }
