@@ -5,12 +5,14 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::apply_log::writes_late;
+use super::hand_over::own_checkpoints;
 use super::preflight::Devices;
 use crate::disk::VolumeSpace;
 use crate::engine::keep::quarantine::with_suffix;
 use crate::engine::planning::log_target::OWN_SUFFIX;
+use crate::format::file_name::CLEAN_SHUTDOWN_MARKER;
 use crate::plan::{
-    HandOver, LogDirPlan, PartitionPlan, Quarantine, RecoveryPlan, StepAction, Verdict,
+    HandOver, LogDirPlan, Mend, PartitionPlan, Quarantine, RecoveryPlan, Step, StepAction, Verdict,
 };
 
 /// What is needed on one volume.
@@ -24,12 +26,35 @@ struct Needs {
     for_quarantine: u64,
 }
 
+impl Needs {
+    /// Adds what is kept of one dir below `root`: bytes that are copied, 0 for a link.
+    fn keep(&mut self, root: &Path, copied: impl Iterator<Item = u64>) {
+        self.path = root.to_owned();
+        self.names += 2;
+        for len in copied {
+            self.files.push(len);
+            self.for_quarantine += len;
+        }
+    }
+}
+
 /// Checks space and inodes on every volume; an error is a sentence that says what to do.
 pub(in crate::engine) fn check_space(
     plan: &RecoveryPlan,
     quarantine: Option<&Path>,
     devices: &Devices<'_>,
 ) -> Result<(), String> {
+    needs_of(plan, quarantine, devices)?
+        .values()
+        .try_for_each(check)
+}
+
+/// Returns what is needed, by the volumes' devices.
+fn needs_of(
+    plan: &RecoveryPlan,
+    quarantine: Option<&Path>,
+    devices: &Devices<'_>,
+) -> Result<BTreeMap<u64, Needs>, String> {
     let mut needs: BTreeMap<u64, Needs> = BTreeMap::new();
     let kept_on = quarantine.map(existing_ancestor);
     for dir in &plan.log_dirs {
@@ -38,7 +63,18 @@ pub(in crate::engine) fn check_space(
         };
         let on_dir = needs.entry(device).or_default();
         on_dir.path.clone_from(&dir.path);
-        on_dir.files.extend(files_of_dir(dir));
+        on_dir.files.extend(files_of_dir(dir, device));
+        on_dir.names += names_of_dir(dir);
+        if let Some(root) = &kept_on {
+            let root_device = device_of(root).map_err(|error| error.to_string())?;
+            let copied = kept_of_dir(dir, root_device == device);
+            if !copied.is_empty() {
+                needs
+                    .entry(root_device)
+                    .or_default()
+                    .keep(root, copied.into_iter());
+            }
+        }
         for log in applied(dir) {
             // A link or a mount may lead to another volume.
             let known = devices.get(&(dir.path.as_path(), log.dir_name.as_str()));
@@ -48,7 +84,7 @@ pub(in crate::engine) fn check_space(
                 ..Needs::default()
             });
             if !writes_late(log) {
-                on_log.files.extend(files_of_log(log, device));
+                on_log.files.extend(files_of_steps(&log.steps, device));
             }
             for (dir, len) in copies(log) {
                 let device = device_of(&dir).map_err(|error| error.to_string())?;
@@ -59,19 +95,13 @@ pub(in crate::engine) fn check_space(
             if let Some(root) = &kept_on {
                 let root_device = device_of(root).map_err(|error| error.to_string())?;
                 let same = root_device == device;
-                let on_root = needs.entry(root_device).or_default();
-                on_root.path.clone_from(root);
-                on_root.names += 2;
-                for (len, whole) in kept(log) {
-                    // A whole file is linked on its own file system; that it cannot be is seen only then.
-                    let copied = if whole && same { 0 } else { len };
-                    on_root.files.push(copied);
-                    on_root.for_quarantine += copied;
-                }
+                // A whole file is linked on its own file system; that it cannot be is seen only then.
+                let copied = kept(log).map(|(len, whole)| if whole && same { 0 } else { len });
+                needs.entry(root_device).or_default().keep(root, copied);
             }
         }
     }
-    needs.values().try_for_each(check)
+    Ok(needs)
 }
 
 fn check(needs: &Needs) -> Result<(), String> {
@@ -115,9 +145,13 @@ fn applied(dir: &LogDirPlan) -> impl Iterator<Item = &PartitionPlan> {
         .filter(|plan| plan.verdict.is_applied() && !plan.steps.is_empty())
 }
 
-/// Returns the lengths of the files that are written for a log before anything is freed.
-fn files_of_log(log: &PartitionPlan, device: u64) -> impl Iterator<Item = u64> {
-    log.steps.iter().filter_map(move |step| match &step.action {
+/// Returns the lengths of the files that steps write before anything is freed.
+fn files_of_steps<'a>(
+    steps: impl IntoIterator<Item = &'a Step>,
+    device: u64,
+) -> impl Iterator<Item = u64> {
+    let steps = steps.into_iter();
+    steps.filter_map(move |step| match &step.action {
         StepAction::Write { content, .. } => Some(content.len),
         // Zeros take no space, nor does another name on the same volume.
         StepAction::Restore { kept, .. } => kept
@@ -144,35 +178,41 @@ fn copies(log: &PartitionPlan) -> impl Iterator<Item = (PathBuf, u64)> {
     })
 }
 
-/// Returns the lengths of the files that are written beside the logs of a dir.
-fn files_of_dir(dir: &LogDirPlan) -> impl Iterator<Item = u64> {
-    // A checkpoint's line has 24 bytes of numbers beside the topic.
-    let lowered = dir.lowered.iter().flat_map(|lowered| {
-        [
-            &lowered.recovery_points,
-            &lowered.high_watermarks,
-            &lowered.cleaner_offsets,
-        ]
-    });
-    let moved = [&dir.arrival, &dir.departure].into_iter().flatten();
-    let moved = moved.flat_map(|moved| {
-        [
-            &moved.recovery_points,
-            &moved.log_starts,
-            &moved.high_watermarks,
-            &moved.cleaner_offsets,
-        ]
-    });
-    let checkpoints = [&dir.recovery_points].into_iter();
-    let checkpoints = checkpoints.chain(lowered).chain(moved).flatten();
-    let checkpoints = checkpoints.map(|entries| {
-        let lines = entries.iter();
-        lines
-            .map(|entry| entry.topic_partition.topic.len() as u64 + 40)
-            .sum()
-    });
+/// Returns the lengths of the files that are written beside the logs of a dir: checkpoints, fixes, the marker, and what an
+/// undo puts back.
+fn files_of_dir(dir: &LogDirPlan, device: u64) -> impl Iterator<Item = u64> {
+    let written = own_checkpoints(dir).into_iter();
+    let written = written.map(|(_, content)| content.len);
     let marker = (dir.hand_over == HandOver::Clean).then_some(0);
-    checkpoints.chain(marker)
+    let undo = dir.undo.iter().flat_map(|undo| {
+        let steps = undo.checkpoints.iter();
+        steps.chain(&undo.marker).chain(&undo.late)
+    });
+    written.chain(marker).chain(files_of_steps(undo, device))
+}
+
+/// Returns how many dirs are made beside the logs of a dir.
+fn names_of_dir(dir: &LogDirPlan) -> u64 {
+    let undo = dir.undo.iter().flat_map(|undo| &undo.mends);
+    let mends = dir.mends.iter().chain(undo);
+    mends
+        .filter(|mend| matches!(mend, Mend::CreateDir { .. }))
+        .count() as u64
+}
+
+/// Returns what is copied of the files of a dir itself before they are replaced: bytes, 0 for a link. `is_same` is whether
+/// the copies lie on the dir's own volume.
+fn kept_of_dir(dir: &LogDirPlan, is_same: bool) -> Vec<u64> {
+    let len = |name: &str| {
+        let found = std::fs::metadata(dir.path.join(name));
+        found.ok().map(|found| found.len())
+    };
+    // A clean hand-over empties the marker in place, so a link would not keep it.
+    let marker = len(CLEAN_SHUTDOWN_MARKER).filter(|_| dir.removes_marker);
+    let names = own_checkpoints(dir).into_iter();
+    let replaced = names.filter_map(|(name, _)| len(&name));
+    let replaced = replaced.map(|len| if is_same { 0 } else { len });
+    marker.into_iter().chain(replaced).collect()
 }
 
 /// Returns what is kept of a log: bytes, and whether it is a whole file.
@@ -206,4 +246,87 @@ fn existing_ancestor(path: &Path) -> PathBuf {
         .find(|path| path.exists())
         .unwrap_or(Path::new("/"))
         .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{CheckpointEntry, PlanAct, StopState};
+    use crate::terms::{KafkaVersion, Offset, Timestamp, TopicPartition};
+
+    fn entries(topic: &str) -> Option<Vec<CheckpointEntry>> {
+        let topic_partition = TopicPartition {
+            topic: topic.into(),
+            partition: 0,
+        };
+        let offset = Offset(7);
+        Some(vec![CheckpointEntry {
+            topic_partition,
+            offset,
+        }])
+    }
+
+    fn plan_of(dir: LogDirPlan) -> RecoveryPlan {
+        RecoveryPlan {
+            schema: 1,
+            act: PlanAct::Mend,
+            kafka_version: KafkaVersion::NEWEST_KNOWN,
+            version_source: String::new(),
+            now: Timestamp(0),
+            hand_over: HandOver::None,
+            quarantine: None,
+            undoes: None,
+            beside_broker: false,
+            log_dirs: vec![dir],
+        }
+    }
+
+    fn log_dir(path: &Path) -> LogDirPlan {
+        LogDirPlan {
+            path: path.to_owned(),
+            stop: StopState::Clean,
+            hand_over: HandOver::None,
+            recovery_points: None,
+            lowered: None,
+            log_starts: None,
+            arrival: None,
+            departure: None,
+            removes_marker: false,
+            findings: Vec::new(),
+            partitions: Vec::new(),
+            stamps: Vec::new(),
+            mends: Vec::new(),
+            undo: None,
+        }
+    }
+
+    #[test]
+    fn log_starts_fixes_and_what_is_kept_of_them_count() {
+        let home = tempfile::tempdir().unwrap();
+        let at = |name: &str| home.path().join(name);
+        std::fs::write(at("log-start-offset-checkpoint"), [b'x'; 300]).unwrap();
+        std::fs::write(at(CLEAN_SHUTDOWN_MARKER), "{}").unwrap();
+        let plan = plan_of(LogDirPlan {
+            log_starts: entries("t"),
+            removes_marker: true,
+            mends: vec![Mend::Write {
+                file: "meta.properties".to_owned(),
+                text: "version=1\n".to_owned(),
+                replaces: None,
+                reason: String::new(),
+            }],
+            ..log_dir(home.path())
+        });
+        let of = |quarantine: Option<&Path>| {
+            let needs = needs_of(&plan, quarantine, &Devices::new()).unwrap();
+            assert_eq!(needs.len(), 1);
+            let needs = needs.into_values().next().unwrap();
+            (needs.files, needs.names, needs.for_quarantine)
+        };
+        // "0\n1\nt 0 7\n", and the fix.
+        assert_eq!(of(None), (vec![10, 10], 0, 0));
+        // On the same volume the checkpoint is linked and the marker copied.
+        assert_eq!(of(Some(home.path())), (vec![10, 10, 2, 0], 2, 2));
+        assert_eq!(kept_of_dir(&plan.log_dirs[0], false), [2, 300]);
+    }
 }
