@@ -55,7 +55,7 @@ fn kill_everywhere(version: &str) {
             let storage = StoppingStorage::never();
             let outcome = copies.apply(partition, hand_over, "at no change", &storage);
             if outcome != JobOutcome::Done {
-                // Not supported yet, or left alone for another reason: then there is nothing to kill.
+                // REFUSED, an ASK or another reason to leave it alone: then there is nothing to kill.
                 eprintln!("{partition}: {outcome:?}");
                 break;
             }

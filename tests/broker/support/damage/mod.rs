@@ -54,7 +54,7 @@ pub(crate) fn tails() -> Vec<Kind> {
     tail::KINDS.to_vec()
 }
 
-/// What no crash leaves, and what may not be supported yet.
+/// What no crash leaves: batches, indexes, state files and segments that were forged.
 pub(crate) fn extended() -> Vec<Kind> {
     [
         batch::FORGED,
