@@ -29,24 +29,35 @@ JSON lines (--json)
              running, unknown) pid unit topic_settings reading
   log_dir    dir state (clean, unclean) hand_over removes_marker logs segments
              bytes scan_bytes
-  partition  dir dir_name topic partition verdict (nothing, recover,
+  partition  dir dir_name topic partition verdict (nothing, recover, mend,
              truncate, take_back, delete, move, ask, refused, unreadable,
-             skipped) cause
-             decided (like_kafka, cut_here, leave; null while an ask is
-             open) applied log_start_offset log_end_offset (once the plan is
-             carried out) recovery_point high_watermark segments bytes
-             scan_bytes lost_bytes lost_records lost_segments steps freed_bytes
-             to_dir copied_bytes (of a move; dir is where it lay)
-             groups (of a deletion: [{group, partition, committed}] below the new log start)
+             skipped) cause decided (like_kafka, cut_here, leave, set_aside;
+             null while an ask is open) in_sync_elsewhere (of an ask: brokers
+             that have the log in sync) in_sync_as_of (when that was so)
+             applied (of --apply: whether it is at its planned end; else null)
+             log_start_offset log_end_offset (exclusive; once the plan is
+             carried out, so null of an open ask and of what an apply left)
+             recovery_point high_watermark segments bytes scan_bytes
+             lost_bytes lost_records lost_segments
+             steps (an open ask's are those of Kafka's way; an apply runs
+             none of them: no step lines there, and 0)
+             freed_bytes to_dir copied_bytes (of a move; dir is where it lay)
+             groups (of a deletion: [{group, partition, committed}] below the
+             new log start)
   segment    dir dir_name topic partition base_offset next_offset bytes
              allocated largest_timestamp valid_bytes batches records scanned
              verdict reason (null here, see segments)
   finding    code severity (routine, warning, loss, fatal) dir partition file
              position offset lost_bytes lost_records text next
+             and, of preflight: rule (what found it) at_boot (what a boot of
+             this release does) line (of the file, from 1) fix (whether
+             preflight --fix mends it)
   step       dir partition file action (remove, set_len, write, copy_part,
-             allocate, rename, restore, append, remove_dir, set_owner, copy_out,
-             move_dir) from to (lengths) new_name (a path for the last two)
-             quarantine reason
+             allocate, rename, restore, append, remove_dir, create_dir,
+             rename_dir, set_owner, copy_out, move_dir) from to (lengths)
+             new_name (a path for the last two) quarantine reason
+  verified   (of verify, one a log) dir dir_name topic partition segments
+             bytes findings good (nothing beyond routine)
   volume     dir state (online, cordoned, read_only, failing, offline, missing,
              not_mounted) since cause mount source fs shares_with total free
              (for the broker) free_root used_percent inodes free_inodes kafka
@@ -74,7 +85,8 @@ JSON lines (--json)
   kept       plan at age_s who dir bytes files partitions state can_undo
              why_not purged (of quarantine ls and purge)
   audit      at who terminal sudo_user ssh_connection host confirmed plan
-             undoes act (log, hand_over, end, purge, refused) and its fields
+             undoes act (log, hand_over, end, purge, refused) and its fields,
+             of log dir partition log_start_offset log_end_offset steps
   summary    plan stored class (A, B, C) exit job cause logs bytes scan_bytes
              steps findings changed ask refused unreadable skipped cut_bytes
              lost_bytes lost_records quarantine_bytes freed_bytes
@@ -101,16 +113,21 @@ JSON lines (--json)
   its leader, log start and settings are asked for; source is broker then,
   else checkpoint and files) rolls_at active_rolls_at active_rolls_from
   dirty_ratio dirty_bytes clean_bytes dirty_offsets cleaner_map_keys dense
-  passed_over cleaner_gave_up open_transaction leads segments allocated, and
-  delete_ next_day_ held_ keep_ compact_ with segments and bytes. Of
+  passed_over cleaner_gave_up open_transaction leads segments allocated
+  delete_segments delete_bytes next_day_segments next_day_bytes held_segments
+  held_bytes keep_segments keep_bytes compact_segments compact_bytes. Of
   partitions that are named config, one a setting of the topic: topic key
   value source (topic, dynamic broker, dynamic default, server.properties,
   default) source_key behind (what would count without it: value source
   source_key).
 
   The partition of a finding or a step is its dir's name (orders-7), null for
-  the log dir itself; that of a partition or a segment is its number.
-  status --json is one object in one line; its metadata has mode (kraft,
+  the log dir itself; that of a partition or a segment is its number. Hints
+  for people are on the standard error, with what is refused or failed.
+  status --json is one object in one line: the fields of run, then situation
+  logs segments bytes scan_bytes findings preflight (fatal loss warning
+  routine worst) crash_cost_bytes undecided_asks not_seen dirs running_jobs
+  killed_job in_force exit; its metadata has mode (kraft,
   zookeeper) next_offset timestamp features leader_id leader_epoch voters
   voters_source bootstrap_file bootstrap_features text. While no broker runs
   it has ends (topic partition dir leader_epoch log_end_offset recovered_first
@@ -121,6 +138,68 @@ JSON lines (--json)
   quorum_outlook (voters voters_source present needed can_form newest_epoch
   newest_end) and, in the order of boots, boot_place (broker host is_voter
   newest_of behind_in endangers).";
+
+/// Behind the options of `dump`.
+pub(super) const DUMP_EXIT_CODES: &str = "\
+Exit codes
+  0 nothing is wrong in the file, 3 findings; 1 it cannot be read, 2 usage (its
+  name does not say what it holds)";
+
+/// Behind the options of `dump` with `--help`.
+pub(super) const DUMP: &str = "\
+Exit codes
+  0 nothing is wrong in the file, 3 findings; 1 it cannot be read, 2 usage (its
+  name does not say what it holds)
+
+JSON lines (--json)
+  The rows of the text, in the same order: each has a kind, then the names and
+  values that the text shows.
+
+  file       path content bytes; first
+  batch      position bytes base_offset last_offset records magic crc crc_ok
+             leader_epoch codec timestamp_type base_timestamp max_timestamp
+             producer_id producer_epoch base_sequence last_sequence
+             transactional control delete_horizon
+  message    (magic 0 and 1) position bytes last_offset magic crc crc_ok codec
+             timestamp_type timestamp
+  record, control_record, metadata_record
+             (with --records) offset timestamp, then what it holds
+  index_entry       position offset relative_offset log_position
+  time_index_entry  position timestamp timestamp_ms offset relative_offset
+  aborted_txn       position version producer_id first_offset last_offset
+                    last_stable_offset
+  producer   producer_id producer_epoch last_sequence last_offset offset_delta
+             timestamp coordinator_epoch current_txn_first_offset
+  checkpoint_entry  topic partition offset
+  epoch      epoch start_offset
+  property, meta_properties, partition_metadata, clean_shutdown, quorum_state
+             the fields of that file
+  zeros      position bytes (a tail of zeros)
+  finding    code severity file position text
+  summary    counts of the above, findings exit; last";
+
+/// Behind the options of `jobs`.
+pub(super) const JOBS_EXIT_CODES: &str = "\
+Exit codes
+  0 they were listed, 1 failed, 2 usage";
+
+/// Behind the options of `jobs` with `--help`.
+pub(super) const JOBS: &str = "\
+Exit codes
+  0 they were listed, 1 failed, 2 usage
+
+JSON lines (--json)
+  job        id state (running, done, done_but_left, refused, stopped, failed,
+             killed) cause plan started who confirmed (typed, by_hash,
+             yes_to_all)
+  progress   behind its job: job phase bytes_done bytes_total logs_done
+             logs_total steps_done steps_total bytes_per_s end_time";
+
+/// Behind the options of `stop`.
+pub(super) const STOP: &str = "\
+Exit codes
+  0 it was asked to, or does not run; 1 no such job, or failed; 2 usage
+  The apply that waits for it ends with 5, and a rerun goes on.";
 
 /// Behind the options of `replicas` with `--help`.
 pub(super) const REPLICAS: &str = "\

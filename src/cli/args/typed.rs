@@ -70,7 +70,7 @@ pub struct GlobalArgs {
     #[arg(long, global = true, value_name = "DIR")]
     pub state_dir: Option<PathBuf>,
 
-    /// Threads that read [default: the cores, at most 16]
+    /// Threads that read [default: the cores, at most 16; of them 8 on one device, 1 on a rotating disk]
     #[arg(long, global = true, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
 
@@ -115,6 +115,7 @@ pub enum Command {
     #[command(after_long_help = help::CONTRACT)]
     Segments(SegmentsArgs),
     /// Decode a file of a log dir: segment, index, snapshot, checkpoint
+    #[command(after_help = help::DUMP_EXIT_CODES, after_long_help = help::DUMP)]
     Dump(DumpArgs),
     /// Say in what state the broker's log dirs are, from names, sizes and checkpoints
     #[command(after_help = help::EXIT_CODES, after_long_help = help::CONTRACT)]
@@ -159,8 +160,10 @@ pub enum Command {
     /// Say who did what with this state dir: applies, undos, purges, refusals
     Audit(AuditArgs),
     /// List the jobs of this host, running and ended
+    #[command(after_help = help::JOBS_EXIT_CODES, after_long_help = help::JOBS)]
     Jobs(JobsArgs),
     /// Ask a job to stop after its current step
+    #[command(after_help = help::STOP)]
     Stop(StopArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),

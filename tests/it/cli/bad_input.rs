@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::fs::symlink;
 
 use crate::support::fixture::{BATCH, SEGMENT, Tree};
-use crate::support::namespace::{can_mount, unshare};
+use crate::support::namespace::{can_mount, inside, mount_tmpfs, unshare};
 use crate::support::program::{Ran, run};
 
 fn scan(tree: &Tree, dirs: &str) -> Ran {
@@ -89,8 +89,31 @@ fn an_empty_log_dir_holds_nothing() {
     fs::create_dir(tree.path("empty")).unwrap();
     let ran = run(&tree.path("."), &["--log-dirs", "empty", "scan", "--json"]);
     assert_eq!(ran.kind("partition").len(), 0);
-    assert!(matches!(ran.exit, 0 | 3), "{ran:?}");
+    // A broker does not start over it, formatted or not mounted.
+    let ran = ran.exits(3);
+    let found = ran.finding("log_dir");
+    assert_eq!(found["severity"], "fatal");
+    let text = found["text"].as_str().unwrap();
+    assert!(text.contains("the log dir is empty"), "{found}");
     ran.summary();
+}
+
+#[test]
+fn a_log_dir_that_may_not_be_read_fails_with_its_cause_and_what_to_do() {
+    let tree = Tree::t4();
+    fs::set_permissions(tree.path("d1"), fs::Permissions::from_mode(0o000)).unwrap();
+    let ran = if nix::unistd::geteuid().is_root() {
+        as_nobody(&tree)
+    } else {
+        run(&tree.path("."), &["--log-dirs", "d1", "scan", "--json"])
+    };
+    fs::set_permissions(tree.path("d1"), fs::Permissions::from_mode(0o755)).unwrap();
+    clear_error(
+        &ran,
+        1,
+        &["d1", "ermission denied", "as root or as the broker's user"],
+    );
+    assert_eq!(ran.summary()["exit"], 1);
 }
 
 #[test]
@@ -311,6 +334,50 @@ fn a_full_volume_is_refused_before_any_change() {
     assert_eq!(read("before"), read("after"));
 }
 
+/// What is cut is copied where the log's own volume is another one, and there is no room for it.
+#[test]
+fn a_full_quarantine_is_refused_with_the_way_without_one() {
+    if !inside() {
+        return;
+    }
+    let tree = Tree::t4_unflushed();
+    tree.edit(&tree.t0(1000, "log"), |bytes| bytes[57_650] ^= 0xff);
+    mount_tmpfs(&tree.path("mount"), "size=128k");
+    // The lock file of the dir aside, which an apply makes.
+    let before = tree.fingerprint("d1/t-0");
+    let recover = |quarantine| {
+        let words = ["--log-dirs", "d1", "--kafka-version", "4.4.0", "recover"];
+        let apply = ["--like-kafka", "--apply", "--yes-to-all", "--quarantine"];
+        let words = [&words[..], &apply, &[quarantine]].concat();
+        run(&tree.path("."), &words)
+    };
+    let ran = recover("mount/kept").exits(4);
+    for words in ["for the quarantine", "--quarantine none", "mount"] {
+        assert!(ran.err.contains(words), "{words}: {}", ran.err);
+    }
+    assert_eq!(tree.fingerprint("d1/t-0"), before);
+    recover("none").exits(0);
+}
+
+/// Plans and copies in memory are lost with it: that is said, to programs on the standard error.
+#[test]
+fn a_state_dir_in_memory_is_warned_of() {
+    if !inside() {
+        return;
+    }
+    let tree = Tree::t4();
+    tree.edit(&tree.t0(3000, "log"), |bytes| bytes.truncate(SEGMENT - 10));
+    mount_tmpfs(&tree.path("mount"), "size=4m");
+    let words = ["--log-dirs", "d1", "--state-dir", "mount/state", "recover"];
+    let warning = "warning: the state dir mount/state lies on a tmpfs";
+    let ran = run(&tree.path("."), &words).exits(3);
+    assert!(ran.out.contains(warning), "{}", ran.out);
+    let ran = run(&tree.path("."), &[&words[..], &["--json"]].concat()).exits(3);
+    assert!(ran.err.contains(warning), "{}", ran.err);
+    // The output has lines of JSON only.
+    assert!(!ran.lines().is_empty());
+}
+
 #[test]
 fn a_foreign_dir_stops_a_boot() {
     let tree = Tree::t4();
@@ -338,6 +405,19 @@ fn the_same_partition_in_two_dirs_is_refused_in_both() {
         "{partitions:?}"
     );
     assert!(ran.codes().contains(&"duplicate_partition".to_owned()));
+    let before = [tree.fingerprint("d1"), tree.fingerprint("d2")];
+    for more in [&[][..], &["--like-kafka", "--hand-over", "clean"]] {
+        let apply = ["--log-dirs", "d1,d2", "--kafka-version", "4.4.0", "recover"];
+        let words = [&apply[..], &["--apply", "--yes-to-all", "--json"], more].concat();
+        let ran = run(&tree.path("."), &words).exits(3);
+        let lines = ran.kind("partition");
+        assert_eq!(lines.len(), 2, "{}", ran.out);
+        for line in lines {
+            assert_eq!(line["verdict"], "refused", "{line}");
+            assert_eq!(line["applied"], false, "{line}");
+        }
+        assert_eq!([tree.fingerprint("d1"), tree.fingerprint("d2")], before);
+    }
 }
 
 #[test]

@@ -91,6 +91,108 @@ fn each_kind_has_its_fields() {
     super::assert_snapshot("cli-json-fields", &shapes(&runs));
 }
 
+/// Returns the words of a text: what stands between other characters than those of a field's name.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !(c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_'))
+}
+
+/// Returns the words behind each kind in the help's list of JSON lines.
+fn documented(help: &str) -> BTreeMap<&str, Vec<&str>> {
+    let mut kinds: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut current = None;
+    let (_, list) = help.split_once("JSON lines (--json)").unwrap();
+    for line in list.lines() {
+        let text = line.trim_start();
+        let indent = line.len() - text.len();
+        match text.split_once("  ") {
+            Some((kind, rest)) if indent == 2 && !kind.contains(' ') => {
+                current = Some(kind);
+                kinds.entry(kind).or_default().extend(words(rest));
+            }
+            _ if indent > 2 => {
+                if let Some(kind) = current {
+                    kinds.entry(kind).or_default().extend(words(text));
+                }
+            }
+            _ => current = None,
+        }
+    }
+    kinds
+}
+
+/// Each field of the snapshots above is told of in the help, and what no snapshot has a line of too.
+#[test]
+fn the_help_names_every_field() {
+    let home = tempfile::tempdir().unwrap();
+    let help = run(home.path(), &["recover", "--help"]).exits(0).out;
+    let (_, list) = help.split_once("JSON lines (--json)").unwrap();
+    let anywhere: Vec<&str> = words(list).collect();
+    let kinds = documented(&help);
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots");
+    let mut checked = 0;
+    for (name, by_kind) in [
+        ("cli-json-fields", true),
+        ("cli-json-fields-retention", false),
+    ] {
+        let text = std::fs::read_to_string(folder.join(format!("{name}.snap"))).unwrap();
+        for line in text.lines() {
+            let Some((kind, keys)) = line.split_once(": kind ") else {
+                continue;
+            };
+            let told = kinds.get(kind).filter(|_| by_kind).unwrap_or(&anywhere);
+            for key in keys.split(' ') {
+                assert!(told.contains(&key), "{kind} {key} is not in the help");
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked > 150, "{checked}");
+    for (kind, key) in [
+        ("partition", "mend"),
+        ("step", "create_dir"),
+        ("step", "rename_dir"),
+        ("finding", "rule"),
+        ("finding", "at_boot"),
+        ("finding", "line"),
+        ("finding", "fix"),
+        ("verified", "good"),
+    ] {
+        assert!(kinds[kind].contains(&key), "{kind} {key}");
+    }
+}
+
+/// `dump`, `jobs` and `stop` tell their exit codes, and their lines where they have any.
+#[test]
+fn the_help_of_dump_jobs_and_stop_is_whole() {
+    let tree = Tree::t4();
+    let home = tree.path(".");
+    let help = |command| run(&home, &[command, "--help"]).exits(0).out;
+    for command in ["dump", "jobs", "stop"] {
+        assert!(help(command).contains("Exit codes"), "{command}");
+    }
+    let (dump, jobs) = (help("dump"), help("jobs"));
+    let told = documented(&dump);
+    let base = "d1/t-0/00000000000000003000";
+    for file in [
+        &format!("{base}.log"),
+        &format!("{base}.index"),
+        &format!("{base}.timeindex"),
+        "d1/recovery-point-offset-checkpoint",
+        "d1/t-0/leader-epoch-checkpoint",
+    ] {
+        for line in run(&home, &["dump", file, "--json"]).exits(0).lines() {
+            let kind = line["kind"].as_str().unwrap();
+            let of_kind = &told[kind];
+            // A summary counts what the file has.
+            for key in line.as_object().unwrap().keys() {
+                let is_told = key == "kind" || kind == "summary" || of_kind.contains(&key.as_str());
+                assert!(is_told, "{file}: {kind} {key}");
+            }
+        }
+    }
+    assert!(documented(&jobs)["job"].contains(&"confirmed"));
+}
+
 #[test]
 fn what_others_rely_on_is_there() {
     let tree = Tree::t4();
