@@ -10,7 +10,7 @@ use super::preflight::Devices;
 use crate::disk::VolumeSpace;
 use crate::engine::keep::quarantine::with_suffix;
 use crate::engine::planning::log_target::OWN_SUFFIX;
-use crate::format::file_name::CLEAN_SHUTDOWN_MARKER;
+use crate::format::file_name::{CLEAN_SHUTDOWN_MARKER, LOG_START_CHECKPOINT};
 use crate::plan::{
     HandOver, LogDirPlan, Mend, PartitionPlan, Quarantine, RecoveryPlan, Step, StepAction, Verdict,
 };
@@ -181,7 +181,11 @@ fn copies(log: &PartitionPlan) -> impl Iterator<Item = (PathBuf, u64)> {
 /// Returns the lengths of the files that are written beside the logs of a dir: checkpoints, fixes, the marker, and what an
 /// undo puts back.
 fn files_of_dir(dir: &LogDirPlan, device: u64) -> impl Iterator<Item = u64> {
-    let written = own_checkpoints(dir).into_iter();
+    // Behind the last step of a cleanup, which has freed more by then: a full volume must not refuse it.
+    let frees = applied(dir).any(writes_late);
+    let written = own_checkpoints(dir)
+        .into_iter()
+        .filter(move |(name, _)| !(frees && name == LOG_START_CHECKPOINT));
     let written = written.map(|(_, content)| content.len);
     let marker = (dir.hand_over == HandOver::Clean).then_some(0);
     let undo = dir.undo.iter().flat_map(|undo| {
