@@ -182,6 +182,10 @@ fn head(state: &State, theme: &Theme, area: Rect, buf: &mut Buffer) {
     };
     let clock = text::clock(state.now, &state.setup.zone);
     let mut right = format!("{mode}  {clock} ");
+    // Whatever else the screen says, also while nothing runs: it is to be put back.
+    if !state.world.in_force.is_empty() {
+        right = format!("EMERGENCY VALUE  {right}");
+    }
     if let Some(frozen) = &state.frozen {
         let since = text::clock(frozen.since, &state.setup.zone);
         right = format!("FROZEN at {since}  {right}");
