@@ -1,11 +1,12 @@
 //! What is known before a plan is made: broker, log dirs, release, topics' settings, who uses the dirs.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
-use super::living::LivingCluster;
+use super::living::{AskedBy, LivingCluster};
 use super::report::{ProgressReport, RunLine};
 use super::target::{
     Candidate, Identity, Presence, TopicSettings, VersionChoice, choose_version, find_candidates,
@@ -132,9 +133,16 @@ impl Look {
         Ok(())
     }
 
-    /// Asks the living cluster who else has the logs, where it was named; returns what is told if it does not answer.
+    /// Asks the living cluster who else has the logs: the one that was named, else, while this host's broker is down, the others
+    /// that its metadata names; returns what is told if none answers.
     pub fn ask_cluster(&mut self, context: &Context) -> Option<&Finding> {
-        match LivingCluster::ask(context, &self.identity) {
+        let asked = AskedBy {
+            identity: &self.identity,
+            node_id: self.node_id(),
+            is_down: self.presence == Presence::Down,
+            image: self.topics.image.as_deref(),
+        };
+        match LivingCluster::ask(context, &asked) {
             Ok(living) => self.living = living.map(Arc::new),
             Err(finding) => self.silence = Some(*finding),
         }
@@ -226,6 +234,7 @@ impl Look {
                 leader: of_partition.leader,
                 as_of: image.timestamp,
                 source: EvidenceSource::Disk,
+                ends: BTreeMap::new(),
             })
         })
     }

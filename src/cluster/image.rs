@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::format::metadata_record::{
-    BrokerRegistrationChange, ClientQuotaRecord, ConfigRecord, FencingChange, MetadataRecord,
-    PartitionChangeRecord, PartitionRecord, QuotaEntity, RegisterBroker, ResourceType,
+    BrokerRegistrationChange, ClientQuotaRecord, ConfigRecord, EndPoint, FencingChange,
+    MetadataRecord, PartitionChangeRecord, PartitionRecord, QuotaEntity, RegisterBroker,
+    ResourceType,
 };
 use crate::terms::{LeaderEpoch, Offset, Timestamp, TopicPartition, Uuid};
 
@@ -70,6 +71,8 @@ pub struct BrokerImage {
     pub fenced: bool,
     /// The ids of its live log dirs; empty in metadata from before 3.7.
     pub log_dirs: Vec<Uuid>,
+    /// Where it listens.
+    pub endpoints: Vec<EndPoint>,
 }
 
 impl Default for MetadataImage {
@@ -343,6 +346,7 @@ impl MetadataImage {
             rack: record.rack,
             fenced: record.fenced,
             log_dirs: record.log_dirs,
+            endpoints: record.endpoints,
         };
         self.brokers.insert(record.broker_id, broker);
     }

@@ -8,13 +8,14 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use crate::app::facts::{LogDirFacts, Presence};
 use crate::app::state::KilledJob;
-use crate::app::{Event, PlanRequest};
+use crate::app::{Event, Level, PlanRequest};
 use crate::cli::boot_facts::{Ports, boot_facts};
 use crate::cli::target::{self, Candidate};
 use crate::cli::{BesideBroker, Context, Look, broker_facts, listed_facts};
 use crate::engine::{
     EngineError, JobId, JobState, JobSummary, PlanStore, Reading, list_jobs, start_plan,
 };
+use crate::log::Severity;
 use crate::plan::preflight::check_boot;
 use crate::terms::Timestamp;
 
@@ -80,8 +81,12 @@ pub(super) fn look_at(
                 if let Purpose::Plan(_) = purpose
                     && let Some(finding) = look.ask_cluster(&context)
                 {
+                    let level = match finding.severity {
+                        Severity::Routine => Level::Note,
+                        _ => Level::Warn,
+                    };
                     tell(News::Event(Event::Notice {
-                        level: crate::app::Level::Warn,
+                        level,
                         text: finding.text.clone(),
                     }));
                 }

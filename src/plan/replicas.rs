@@ -1,9 +1,11 @@
 //! Who else has a partition.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::log::{Finding, FindingCode, Severity};
-use crate::terms::Timestamp;
+use crate::terms::{Offset, Timestamp};
 
 /// Where evidence is from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -30,6 +32,9 @@ pub struct ReplicaEvidence {
     /// Where it is from.
     #[serde(default)]
     pub source: EvidenceSource,
+    /// Where the logs of other replicas end, each by its own broker's answer; without those that did not answer.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub ends: BTreeMap<i32, Offset>,
 }
 
 impl ReplicaEvidence {
@@ -51,9 +56,14 @@ impl ReplicaEvidence {
         format!("by {source} of {} ({age} s ago)", self.as_of.rfc3339())
     }
 
-    /// Returns the in-sync brokers beside this one in words; `None` if there is none.
+    /// Returns the in-sync brokers beside this one in words, with the ends of their logs where they are known; `None` if there is
+    /// none.
     pub fn others_in_words(&self) -> Option<String> {
-        let others: Vec<String> = self.others().map(|id| id.to_string()).collect();
+        let word = |id: i32| match self.ends.get(&id) {
+            Some(end) => format!("{id} (its log ends at {end})"),
+            None => id.to_string(),
+        };
+        let others: Vec<String> = self.others().map(word).collect();
         match others.as_slice() {
             [] => None,
             [one] => Some(format!("broker {one}")),
@@ -119,5 +129,26 @@ impl ReplicaEvidence {
                  cut as well"
             ),
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn others_are_named_with_the_ends_of_their_logs() {
+        let mut evidence = ReplicaEvidence {
+            broker: Some(1),
+            isr: vec![3, 1, 2],
+            leader: Some(2),
+            as_of: Timestamp(0),
+            source: EvidenceSource::Cluster,
+            ends: BTreeMap::from([(1, Offset(9)), (2, Offset(700))]),
+        };
+        let words = evidence.others_in_words().unwrap();
+        assert_eq!(words, "brokers 3, 2 (its log ends at 700)");
+        evidence.isr = vec![1];
+        assert_eq!(evidence.others_in_words(), None);
     }
 }

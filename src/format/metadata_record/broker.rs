@@ -18,6 +18,34 @@ pub struct RegisterBroker {
     pub fenced: bool,
     /// The ids of its live log dirs; empty below version 3.
     pub log_dirs: Vec<Uuid>,
+    /// Where it listens.
+    pub endpoints: Vec<EndPoint>,
+}
+
+/// Where a broker listens for clients and other brokers, as it advertises it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EndPoint {
+    /// The listener's name.
+    pub name: String,
+    /// The host.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+    /// Kafka's number of the security protocol.
+    pub security_protocol: i16,
+}
+
+impl EndPoint {
+    /// Returns the security protocol by name; `None` for one that is not known.
+    pub fn protocol(&self) -> Option<&'static str> {
+        Some(match self.security_protocol {
+            0 => "PLAINTEXT",
+            1 => "SSL",
+            2 => "SASL_PLAINTEXT",
+            3 => "SASL_SSL",
+            _ => return None,
+        })
+    }
 }
 
 /// Whether a registration changed the fencing.
@@ -55,7 +83,7 @@ pub(super) fn register_broker(
     }
     let incarnation_id = cursor.uuid()?;
     let broker_epoch = cursor.i64()?;
-    cursor.compact_array(skip_end_point)?;
+    let endpoints = cursor.compact_array(end_point)?;
     cursor.compact_array(skip_feature)?;
     let rack = cursor.compact_nullable_string()?.map(str::to_owned);
     let fenced = cursor.bool()?;
@@ -77,6 +105,7 @@ pub(super) fn register_broker(
         rack,
         fenced,
         log_dirs,
+        endpoints,
     })
 }
 
@@ -109,12 +138,18 @@ pub(super) fn registration_change(
     })
 }
 
-fn skip_end_point(cursor: &mut Cursor<'_>) -> Result<(), FormatError> {
-    cursor.compact_string()?;
-    cursor.compact_string()?;
-    cursor.u16()?;
-    cursor.i16()?;
-    cursor.skip_tagged_fields()
+fn end_point(cursor: &mut Cursor<'_>) -> Result<EndPoint, FormatError> {
+    let name = cursor.compact_string()?.to_owned();
+    let host = cursor.compact_string()?.to_owned();
+    let port = cursor.u16()?;
+    let security_protocol = cursor.i16()?;
+    cursor.skip_tagged_fields()?;
+    Ok(EndPoint {
+        name,
+        host,
+        port,
+        security_protocol,
+    })
 }
 
 fn skip_feature(cursor: &mut Cursor<'_>) -> Result<(), FormatError> {
@@ -143,6 +178,12 @@ mod tests {
         assert_eq!((broker.broker_id, broker.broker_epoch), (1, 5));
         assert!(broker.fenced);
         assert_eq!(broker.log_dirs.len(), 1);
+        let [listener] = broker.endpoints.as_slice() else {
+            panic!("{broker:?}");
+        };
+        assert_eq!((listener.name.as_str(), listener.port), ("PLAINTEXT", 9092));
+        assert_eq!(listener.host, "127.0.0.1");
+        assert_eq!(listener.protocol(), Some("PLAINTEXT"));
     }
 
     #[test]

@@ -15,7 +15,7 @@ mod frame;
 mod quota;
 mod topic;
 
-pub use broker::{BrokerRegistrationChange, FencingChange, RegisterBroker};
+pub use broker::{BrokerRegistrationChange, EndPoint, FencingChange, RegisterBroker};
 pub use control::{
     LeaderChange, SnapshotHeader, Voter, decode_kraft_version, decode_leader_change,
     decode_snapshot_header, decode_voters,
