@@ -152,6 +152,8 @@ pub enum FindingCode {
     CleanerGaveUp,
     /// A segment is missing from the middle of a log.
     SegmentMissing,
+    /// Something that would have taken too long was not looked at.
+    NotLookedAt,
     /// Something of the host that goes wrong later.
     HostAdvice,
     /// A stop takes longer than whoever kills the broker waits.

@@ -30,7 +30,7 @@ pub use header_walk::{NextOffsetWalk, Walked};
 pub use index_check::IndexFault;
 pub use index_search::{OffsetIndexSearch, TimeIndexSearch, txn_index_cut};
 pub use leader_epochs::LeaderEpochs;
-pub use offset_gap::{OffsetGap, gap_suspects};
+pub use offset_gap::{GapSearch, OffsetGap, gap_suspects};
 pub use offset_search::{Lookup, OffsetSearch};
 pub use parser::{Feed, SegmentLimits, SegmentParser};
 pub use producer_event::{DataRun, EpochStart, Marker, ProducerEvent};

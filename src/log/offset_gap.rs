@@ -16,6 +16,43 @@ pub struct OffsetGap {
     pub to: Offset,
 }
 
+/// What a search for gaps found, and what it did not look at.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct GapSearch {
+    /// The gaps, in order.
+    pub gaps: Vec<OffsetGap>,
+    /// Closed segments whose ends should have been read and were not: their indexes do not lead near it, or nobody waited any
+    /// more.
+    pub unread: u64,
+}
+
+impl GapSearch {
+    /// Says what was not looked at; `None` if all was.
+    pub fn unread_words(&self) -> Option<String> {
+        let segments = match self.unread {
+            0 => return None,
+            1 => "the end of 1 segment was".to_owned(),
+            more => format!("the ends of {more} segments were"),
+        };
+        Some(format!(
+            "{segments} not read, as no index leads near it: whether segments are missing behind is not known"
+        ))
+    }
+
+    /// Returns the gaps and what was not looked at as findings.
+    pub fn findings(&self) -> Vec<Finding> {
+        let gaps = self.gaps.iter().map(|gap| gap.finding());
+        let unread = self.unread_words().map(|text| {
+            let finding = Finding::new(FindingCode::NotLookedAt, Severity::Routine, text);
+            finding.next(Self::NEXT)
+        });
+        gaps.chain(unread).collect()
+    }
+
+    /// What makes up for what was not looked at.
+    pub const NEXT: &str = "krescue verify reads all of the log";
+}
+
 impl OffsetGap {
     /// Returns how many offsets are missing.
     pub fn offsets(self) -> u64 {
@@ -99,6 +136,19 @@ mod tests {
         assert_eq!(suspects(&[(0, 100), (20, 100)]), [0]);
         assert_eq!(suspects(&[(0, 1), (5, 1), (6, 1)]), [0, 1]);
         assert!(suspects(&[(0, 100)]).is_empty() && suspects(&[]).is_empty());
+    }
+
+    #[test]
+    fn what_was_not_looked_at_is_told() {
+        let mut search = GapSearch::default();
+        assert_eq!(search.findings(), []);
+        search.unread = 2;
+        let [told] = search.findings().try_into().unwrap();
+        assert!(
+            told.text
+                .starts_with("the ends of 2 segments were not read")
+        );
+        assert_eq!(told.severity, Severity::Routine);
     }
 
     #[test]

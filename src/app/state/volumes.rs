@@ -519,7 +519,7 @@ mod tests {
             written: Written::default(),
             elsewhere: false,
             error: None,
-            gaps: Vec::new(),
+            gaps: crate::log::GapSearch::default(),
         }
     }
 

@@ -17,7 +17,7 @@ use crate::format::file_name::{
 };
 use crate::format::leader_epoch_checkpoint::EpochEntry;
 use crate::format::offset_checkpoint::OffsetCheckpoint;
-use crate::log::{EpochStart, LeaderEpochs};
+use crate::log::{EpochStart, GapSearch, LeaderEpochs};
 use crate::plan::preflight::{
     Access, CheckpointFacts, DirState, EntryFacts, LockFacts, LogDirFacts, PartitionFacts,
     SmallFile, VolumeFacts, VolumeKept, needs_log_epochs,
@@ -180,7 +180,7 @@ fn read_dir(
             let how = (parsed, point, may_have_gaps);
             facts
                 .partitions
-                .push(read_partition(storage, path, &entry, how));
+                .push(read_partition(storage, path, &entry, how, read));
             read.logs_done.fetch_add(1, Ordering::Relaxed);
         } else if is_dir && parsed == DirName::Invalid {
             let names = storage.list(&path.join(&entry.name));
@@ -217,6 +217,7 @@ fn read_partition(
     log_dir: &Path,
     entry: &Listed,
     (parsed, recovery_point, may_have_gaps): (DirName, Offset, bool),
+    read: &BootDirsRead,
 ) -> PartitionFacts {
     let path = log_dir.join(&entry.name);
     let mut facts = PartitionFacts {
@@ -229,13 +230,13 @@ fn read_partition(
         epochs: SmallFile::Missing,
         epochs_in_log: None,
         recovery_point,
-        gaps: Vec::new(),
+        gaps: GapSearch::default(),
     };
     match storage.list(&path) {
         Ok(listed) => {
             facts.entries = listed.iter().map(entry_facts).collect();
             if may_have_gaps {
-                facts.gaps = offset_gaps(storage, &path, &listed);
+                facts.gaps = offset_gaps(storage, &path, &listed, &|| !read.is_stopped());
             }
         }
         Err(error) => {

@@ -12,8 +12,8 @@ use crate::engine::read::dir_facts::read_whole;
 use crate::format::file_name::{DELETED_SUFFIX, FileKind, PartitionFile, leading_offset};
 use crate::format::{producer_snapshot, time_index};
 use crate::log::{
-    Feed, Finding, FindingCode, HeaderTimes, OffsetGap, SegmentParser as _, Severity, TimeWalk,
-    gap_suspects,
+    Feed, Finding, FindingCode, GapSearch, HeaderTimes, OffsetGap, SegmentParser as _, Severity,
+    TimeWalk, gap_suspects,
 };
 use crate::plan::retention::{
     HighWatermark, LeftoverKind, LeftoverSegment, LogFacts, LogRole, OpenTransaction, SegmentFacts,
@@ -23,6 +23,13 @@ use crate::terms::{Offset, Position, Timestamp, TopicPartition};
 
 /// The largest producer snapshot that is read: 46 bytes a producer, for half a million of them.
 const MAX_SNAPSHOT: u64 = 24 << 20;
+
+/// How many bytes of a closed segment are walked at most to see whether the next one follows: index entries are 4 KiB apart by
+/// default, and a segment without an index is read in full by the boot anyway, not here.
+const FARTHEST: u64 = 16 << 20;
+
+/// A segment's end lies too far behind what its index leads to.
+struct TooFar;
 
 /// What decides beside the files of the dir.
 #[derive(Debug, Clone)]
@@ -64,6 +71,8 @@ pub(in crate::engine) struct LogFiles<'a> {
     pub(in crate::engine) storage: &'a dyn Storage,
     pub(in crate::engine) pace: &'a Pace,
     pub(in crate::engine) is_live: bool,
+    /// Says whether anybody still waits for what is read.
+    pub(in crate::engine) is_wanted: &'a (dyn Fn() -> bool + Sync),
 }
 
 /// A segment's files, as far as they are there.
@@ -95,8 +104,7 @@ pub(in crate::engine) fn log_facts(
         .max(first_base);
     let (segments, end) = reader.segments(&groups, context.recovered_from);
     let gaps = reader.gaps(&groups, context.gaps);
-    let gaps = gaps.into_iter().map(OffsetGap::finding);
-    reader.findings.extend(gaps);
+    reader.findings.extend(gaps.findings());
     let log_end_offset = match (end, groups.last()) {
         (Some(end), Some(active)) => Some(end.next_offset.unwrap_or(active.base_offset)),
         (None, Some(_)) => None,
@@ -226,29 +234,60 @@ impl<'a> LogRead<'a> {
         }
     }
 
-    /// Returns the places where a segment ends before the next one begins; one whose end cannot be read is left out.
-    pub(super) fn gaps(&mut self, groups: &[Files], which: Gaps) -> Vec<OffsetGap> {
+    /// Returns the places where a segment ends before the next one begins; one whose end cannot be read is left out, one whose
+    /// end is far behind what its index leads to is counted.
+    pub(super) fn gaps(&mut self, groups: &[Files], which: Gaps) -> GapSearch {
         let len = |group: &Files| group.log.map_or(0, |stat| stat.len);
         let closed = groups.len().saturating_sub(1);
         let sizes = groups.iter().map(|group| (group.base_offset, len(group)));
         let numbers = match which {
-            Gaps::Unread => return Vec::new(),
+            Gaps::Unread => return GapSearch::default(),
             Gaps::Suspects => gap_suspects(&sizes.collect::<Vec<_>>()),
             Gaps::All => (0..closed).collect(),
         };
-        let gap = |number: usize| {
-            let (group, next) = (groups.get(number)?, groups.get(number + 1)?);
-            let tail = self.tail(group, Way::Tail)?;
-            let from = tail.next_offset?;
+        let mut search = GapSearch::default();
+        for number in numbers {
+            let (Some(group), Some(next)) = (groups.get(number), groups.get(number + 1)) else {
+                continue;
+            };
+            let tail = if (self.files.is_wanted)() {
+                self.near_tail(group)
+            } else {
+                Err(TooFar)
+            };
+            let Ok(tail) = tail else {
+                search.unread += 1;
+                continue;
+            };
+            let Some((tail, from)) = tail.and_then(|tail| Some((tail, tail.next_offset?))) else {
+                continue;
+            };
             // One that is damaged or torn is what recovery tells of.
-            let is_whole = tail.end.0 == len(group);
-            (is_whole && from < next.base_offset).then_some(OffsetGap {
-                after: group.base_offset,
-                from,
-                to: next.base_offset,
-            })
+            if tail.end.0 == len(group) && from < next.base_offset {
+                search.gaps.push(OffsetGap {
+                    after: group.base_offset,
+                    from,
+                    to: next.base_offset,
+                });
+            }
+        }
+        search
+    }
+
+    /// Walks the headers behind a segment's last index entry, if that is not too many bytes; `Ok(None)` if it cannot be read.
+    fn near_tail(&mut self, group: &Files) -> Result<Option<HeaderTimes>, TooFar> {
+        let len = group.log.map_or(0, |stat| stat.len);
+        let Some(start) = self.walk_from(group, Way::Tail) else {
+            return Ok(None);
         };
-        numbers.into_iter().filter_map(gap).collect()
+        let near = |start: u64| (len.saturating_sub(start) <= FARTHEST).then_some(());
+        near(start.0).ok_or(TooFar)?;
+        let times = self.walk(group, TimeWalk::new(start, len));
+        if start.0 > 0 && times.is_some_and(|times| times.next_offset.is_none()) {
+            near(0).ok_or(TooFar)?;
+            return Ok(self.walk(group, TimeWalk::new(Position(0), len)));
+        }
+        Ok(times)
     }
 
     /// Returns the segments, and what the headers at the end of the last one say; `None` if they cannot be read.
@@ -343,25 +382,25 @@ impl<'a> LogRead<'a> {
         }
     }
 
+    /// Returns from where on the headers of a segment are walked: from its begin, or from its last index entry on.
+    fn walk_from(&mut self, group: &Files, way: Way) -> Option<Position> {
+        let Some(stat) = group.index.filter(|_| way != Way::Headers) else {
+            return Some(Position(0));
+        };
+        let path = self.path(group.base_offset, FileKind::Index);
+        let file = match self.files.storage.open(&path) {
+            Ok(file) => file,
+            Err(error) => return self.unreadable(&path, &error),
+        };
+        match last_written_position(file.as_ref(), stat.len) {
+            Ok(position) => Some(position),
+            Err(source) => self.unreadable(&path, &DiskError::new(DiskAction::Read, &path, source)),
+        }
+    }
+
     /// Walks the headers of a segment: all, or those behind its last index entry.
     fn tail(&mut self, group: &Files, way: Way) -> Option<HeaderTimes> {
-        let start = match group.index {
-            Some(stat) if way != Way::Headers => {
-                let path = self.path(group.base_offset, FileKind::Index);
-                let file = match self.files.storage.open(&path) {
-                    Ok(file) => file,
-                    Err(error) => return self.unreadable(&path, &error),
-                };
-                match last_written_position(file.as_ref(), stat.len) {
-                    Ok(position) => position,
-                    Err(source) => {
-                        let error = DiskError::new(DiskAction::Read, &path, source);
-                        return self.unreadable(&path, &error);
-                    }
-                }
-            }
-            _ => Position(0),
-        };
+        let start = self.walk_from(group, way)?;
         let len = group.log.map_or(0, |stat| stat.len);
         let times = self.walk(group, TimeWalk::new(start, len))?;
         if times.next_offset.is_none() && start.0 > 0 {

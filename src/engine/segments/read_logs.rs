@@ -124,6 +124,7 @@ pub fn read_retention(
         storage,
         pace: &pace,
         is_live,
+        is_wanted,
     };
     let done = Mutex::new(Vec::with_capacity(targets.len()));
     let numbers: Vec<usize> = targets.iter().map(|target| target.dir_index).collect();

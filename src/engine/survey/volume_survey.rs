@@ -17,7 +17,7 @@ use crate::format::file_name::{
     LOG_START_CHECKPOINT, META_PROPERTIES, PartitionFile, RECOVERY_POINT_CHECKPOINT,
 };
 use crate::format::offset_checkpoint::OffsetCheckpoint;
-use crate::log::{Usage, UsageKind};
+use crate::log::{GapSearch, Usage, UsageKind};
 use crate::plan::volumes::{DirUsage, FileUsage, ForeignEntry, LogUsage, SegmentTimes, Written};
 use crate::terms::{Timestamp, TopicPartition};
 
@@ -113,6 +113,8 @@ pub fn survey(
             return Ok(());
         };
         let cleaned = cleaned.get(*dir).and_then(Option::as_ref);
+        let is_wanted = || !stop.load(Ordering::Relaxed);
+        let cleaned = (cleaned, &is_wanted as &(dyn Fn() -> bool + Sync));
         let usage = look_at_log(storage, path, (entry, *device), cleaned, now);
         tell(SurveyEvent::Log {
             dir: *dir,
@@ -222,7 +224,10 @@ fn look_at_log(
     storage: &dyn Storage,
     log_dir: &Path,
     (entry, device): (&Listed, u64),
-    cleaned: Option<&BTreeSet<TopicPartition>>,
+    (cleaned, is_wanted): (
+        Option<&BTreeSet<TopicPartition>>,
+        &(dyn Fn() -> bool + Sync),
+    ),
     now: Timestamp,
 ) -> LogUsage {
     let kind = UsageKind::of_dir(&DirName::parse(&entry.name));
@@ -239,7 +244,7 @@ fn look_at_log(
         written: Written::default(),
         elsewhere: entry.stat.device != device,
         error: None,
-        gaps: Vec::new(),
+        gaps: GapSearch::default(),
     };
     log.usage.add(
         kind,
@@ -256,7 +261,7 @@ fn look_at_log(
                 partition.is_none_or(|partition| cleaned.contains(partition))
             };
             if kind == UsageKind::Topics && cleaned.is_some_and(|cleaned| !was_compacted(cleaned)) {
-                log.gaps = offset_gaps(storage, &path, &files);
+                log.gaps = offset_gaps(storage, &path, &files, is_wanted);
             }
             add_files(&mut log, &path, files, now);
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::cluster::MetadataImage;
 use crate::format::file_name::{DirName, FileKind, PartitionFile};
 use crate::format::leader_epoch_checkpoint::EpochEntry;
-use crate::log::OffsetGap;
+use crate::log::GapSearch;
 use crate::plan::EntryKind;
 use crate::terms::{KafkaVersion, Offset, Timestamp};
 
@@ -287,7 +287,7 @@ pub struct PartitionFacts {
     /// Its recovery point by a checkpoint that a boot can read; 0 where it has none.
     pub recovery_point: Offset,
     /// Where its segments do not follow each other; not looked for in a log that was compacted, or that a broker has.
-    pub gaps: Vec<OffsetGap>,
+    pub gaps: GapSearch,
 }
 
 /// A segment by its names.

@@ -144,7 +144,13 @@ pub(super) fn segments(facts: &BootFacts) -> Vec<Problem> {
                 };
                 problems.push(problem.dir(&dir.path).partition(&log.dir_name).file(file));
             }
-            for gap in &log.gaps {
+            problems.extend(log.gaps.unread_words().map(|text| {
+                Problem::new(FindingCode::NotLookedAt, AtBoot::Nothing, text)
+                    .next(crate::log::GapSearch::NEXT)
+                    .dir(&dir.path)
+                    .partition(&log.dir_name)
+            }));
+            for gap in &log.gaps.gaps {
                 let file = segment_file_name(gap.after, FileKind::Log);
                 problems.push(
                     // What is gone is gone, and a boot loses nothing more.

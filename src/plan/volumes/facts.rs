@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::log::{OffsetGap, Usage, UsageByKind, UsageKind};
+use crate::log::{GapSearch, Usage, UsageByKind, UsageKind};
 use crate::terms::Timestamp;
 
 /// Bytes that a log took in during the last 10 minutes and the last 24 hours, by its segments' times; they say nothing of
@@ -41,7 +41,7 @@ pub struct LogUsage {
     /// Why it could not be looked at.
     pub error: Option<String>,
     /// Where its segments do not follow each other; not looked for beside a running broker, nor in what was compacted.
-    pub gaps: Vec<OffsetGap>,
+    pub gaps: GapSearch,
 }
 
 impl LogUsage {

@@ -277,9 +277,8 @@ impl VolumeReport {
                         .file(log.name.clone()),
                 );
             }
-            for gap in &log.gaps {
-                findings.push(gap.finding().file(log.name.clone()));
-            }
+            let gaps = log.gaps.findings().into_iter();
+            findings.extend(gaps.map(|finding| finding.file(log.name.clone())));
             if log.kind != UsageKind::FutureDirs && log.holes >= WORTH_TELLING {
                 findings.push(
                     volume(

@@ -59,7 +59,7 @@ fn used(kind: UsageKind, name: &str, mib: u64) -> LogUsage {
         },
         elsewhere: false,
         error: None,
-        gaps: vec![],
+        gaps: krescue::log::GapSearch::default(),
     }
 }
 
