@@ -37,6 +37,15 @@ pub fn plan_lines(hash: &str, plan: &LivePlan) -> Vec<String> {
             plan.groups.len() - NAMED_GROUPS
         ));
     }
+    let unasked = plan.groups_unasked.iter().take(NAMED_GROUPS);
+    lines.extend(unasked.map(|what| format!("  group      {UNKNOWN}: {what}")));
+    if plan.groups_unasked.len() > NAMED_GROUPS {
+        let more = plan.groups_unasked.len() - NAMED_GROUPS;
+        lines.push(format!(
+            "  group      {UNKNOWN}: and {more} more that could not be asked"
+        ));
+    }
+    lines.extend(plan.notes.iter().map(|note| format!("  note       {note}")));
     lines.extend(mirror_lines(&plan.mirrors));
     if plan.can_be_restored() {
         lines.push(format!(

@@ -6,14 +6,11 @@ use std::time::Duration;
 
 use super::CliError;
 use crate::client::{
-    Client, ClientError, ClusterMetadata, ConfigEntry, ConfigOrigin, ConfigResource, KafkaError,
-    Special, Whom,
+    Client, ClientError, ConfigEntry, ConfigOrigin, ConfigResource, KafkaError, Special, Whom,
 };
-use crate::plan::{GroupBelow, KeyChange, LiveLoss, ReplicaSize};
-use crate::terms::{Offset, Timestamp, TopicPartition};
+use crate::plan::{KeyChange, ReplicaSize};
+use crate::terms::TopicPartition;
 
-/// Groups that are asked about at most.
-const MAX_GROUPS: usize = 1000;
 /// How long from one look at a move to the next.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -70,113 +67,6 @@ pub(super) fn key_change(
     }
 }
 
-/// What goes of each partition: its first offset, and the first that stays.
-pub(super) type Cuts = BTreeMap<TopicPartition, (Offset, Offset)>;
-
-/// Returns what a change of settings lets go at most, on each replica, by the leaders' answers; no cuts where that is not known.
-pub(super) async fn loss_of(
-    client: &Client,
-    metadata: &ClusterMetadata,
-    changes: &[KeyChange],
-    now: Timestamp,
-) -> Result<(LiveLoss, Option<Cuts>), ClientError> {
-    let number = |text: &str| text.trim().parse::<i64>().ok();
-    let (mut time, mut size, mut unknown) = (None, None, false);
-    for change in changes {
-        let place = match change.key.as_str() {
-            "retention.ms" => &mut time,
-            "retention.bytes" => &mut size,
-            // These say how soon, not whether.
-            "file.delete.delay.ms" => continue,
-            _ => {
-                unknown = true;
-                continue;
-            }
-        };
-        let new = change.value.as_deref().and_then(number);
-        let old = change
-            .in_force
-            .as_ref()
-            .and_then(|(value, _)| number(value));
-        match (new, old) {
-            // What is kept longer lets nothing go; -1 is for ever.
-            (Some(new), _) if new < 0 => {}
-            (Some(new), Some(old)) if old >= 0 && new >= old => {}
-            (Some(new), _) => *place = Some(new),
-            (None, _) => unknown = true,
-        }
-    }
-    if unknown {
-        return Ok((LiveLoss::default(), None));
-    }
-    let mut cuts = Cuts::new();
-    let mut loss = LiveLoss {
-        bytes: Some(0),
-        records: Some(0),
-    };
-    if time.is_none() && size.is_none() {
-        return Ok((loss, Some(cuts)));
-    }
-    for (leader, partitions) in by_leader(metadata) {
-        let ends = client.offsets(leader, Special::LogEnd, &partitions).await?;
-        let starts = client
-            .offsets(leader, Special::LocalLogStart, &partitions)
-            .await?;
-        let firsts = match time {
-            Some(ms) => {
-                client
-                    .offsets(leader, Special::Since(now.0 - ms), &partitions)
-                    .await?
-            }
-            None => BTreeMap::new(),
-        };
-        let sizes = sizes(client, leader).await?;
-        for partition in &partitions {
-            let offset = |answers: &BTreeMap<TopicPartition, crate::client::AnsweredOffset>| {
-                answers
-                    .get(partition)
-                    .and_then(|answer| answer.ok().flatten())
-            };
-            let (Some(end), Some(start)) = (offset(&ends), offset(&starts)) else {
-                return Ok((LiveLoss::default(), None));
-            };
-            let records = u64::try_from(end.0 - start.0).unwrap_or(0);
-            let Some(bytes) = sizes.get(partition).copied() else {
-                return Ok((LiveLoss::default(), None));
-            };
-            let by_time = time.map_or(0, |_| {
-                // No record is as young: all go.
-                let first = offset(&firsts).unwrap_or(end);
-                u64::try_from(first.0 - start.0).unwrap_or(0)
-            });
-            let part = |of: u64, share: u64, whole: u64| {
-                let scaled = u128::from(of) * u128::from(share) / u128::from(whole.max(1));
-                u64::try_from(scaled).unwrap_or(u64::MAX)
-            };
-            let over = size.map_or(0, |most| {
-                bytes.saturating_sub(u64::try_from(most).unwrap_or(0))
-            });
-            let bytes_gone = part(bytes, by_time, records).max(over);
-            let records_gone = by_time.max(part(records, over, bytes));
-            let cut = Offset(start.0.saturating_add_unsigned(records_gone));
-            cuts.insert(partition.clone(), (start, cut));
-            loss.bytes = loss.bytes.map(|sum| sum.saturating_add(bytes_gone));
-            loss.records = loss.records.map(|sum| sum.saturating_add(records_gone));
-        }
-    }
-    Ok((loss, Some(cuts)))
-}
-
-fn by_leader(metadata: &ClusterMetadata) -> BTreeMap<i32, Vec<TopicPartition>> {
-    let mut leaders: BTreeMap<i32, Vec<_>> = BTreeMap::new();
-    for (partition, known) in &metadata.partitions {
-        if let Some(leader) = known.leader {
-            leaders.entry(leader).or_default().push(partition.clone());
-        }
-    }
-    leaders
-}
-
 /// Returns the bytes of each replica that a broker holds.
 pub(super) async fn sizes(
     client: &Client,
@@ -213,39 +103,6 @@ pub(super) async fn replica_sizes(client: &Client, topic: &str) -> Vec<ReplicaSi
 /// Returns an error for a partition that the cluster does not know.
 pub(super) fn unknown_partition(partition: &TopicPartition) -> CliError {
     CliError::failed(format!("the cluster has no partition {partition}"))
-}
-
-/// Returns the groups that have committed an offset of `partition` below `before`.
-pub(super) async fn groups_below(
-    client: &Client,
-    partition: &TopicPartition,
-    before: Offset,
-) -> Result<Vec<GroupBelow>, ClientError> {
-    let mut below = Vec::new();
-    for broker in client.brokers() {
-        let groups = match client.groups(broker).await {
-            Ok(groups) => groups,
-            // Without the right to see groups none is told of.
-            Err(ClientError::Refused { .. }) => continue,
-            Err(error) => return Err(error),
-        };
-        for group in groups.into_iter().take(MAX_GROUPS) {
-            let committed = client
-                .commits(broker, &group.id, Some(std::slice::from_ref(partition)))
-                .await;
-            for committed in committed.unwrap_or_default() {
-                if committed.offset < before {
-                    below.push(GroupBelow {
-                        group: group.id.clone(),
-                        partition: partition.clone(),
-                        committed: committed.offset,
-                    });
-                }
-            }
-        }
-    }
-    below.sort();
-    Ok(below)
 }
 
 /// Returns the leader of a partition.

@@ -1,7 +1,7 @@
 //! What a cut on a mirrored topic takes from its mirrors.
 
 use super::clock;
-use super::live_facts::Cuts;
+use super::live_loss::Cuts;
 use crate::client::{Client, ClientError};
 use crate::mirror::{
     ClusterFacts, CopiedTo, copied_to, hidden_mirrors, may_be_mirrored, unread_syncs,

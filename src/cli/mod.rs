@@ -26,6 +26,8 @@ mod live_act;
 mod live_apply;
 mod live_facts;
 mod live_groups;
+mod live_groups_below;
+mod live_loss;
 mod live_mirrors;
 mod live_plan;
 mod living;

@@ -38,6 +38,12 @@ pub struct LivePlan {
     pub loss: LiveLoss,
     /// Groups whose committed offset would lie below the new log start.
     pub groups: Vec<GroupBelow>,
+    /// What of the groups could not be asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups_unasked: Vec<String>,
+    /// What must be known beside it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// Mirrors of what goes.
     #[serde(default, skip_serializing_if = "LiveMirrors::is_empty")]
     pub mirrors: LiveMirrors,
@@ -442,6 +448,8 @@ mod tests {
                 records: None,
             },
             groups: Vec::new(),
+            groups_unasked: Vec::new(),
+            notes: Vec::new(),
             mirrors: LiveMirrors::default(),
         }
     }

@@ -1,9 +1,13 @@
 //! Settings of a topic: set, taken away, put back.
 
-use crate::cli::live_facts::{key_change, loss_of, topic_values};
+use std::collections::BTreeMap;
+
+use crate::cli::live_facts::{key_change, topic_values};
+use crate::cli::live_groups_below::groups_below;
+use crate::cli::live_loss::loss_of;
 use crate::cli::live_mirrors::mirrors_below;
 use crate::cli::{CliError, Context, clock};
-use crate::client::Client;
+use crate::client::{Client, ConfigEntry};
 use crate::engine::{InForce, LiveStore};
 use crate::plan::{KeyChange, LiveAct, LivePlan};
 
@@ -19,7 +23,7 @@ pub(super) async fn set(
         .iter()
         .map(|(key, value)| key_change(&values, key, Some(value.clone())));
     let reset = reset.iter().map(|key| key_change(&values, key, None));
-    plan(client, topic, set.chain(reset).collect(), None).await
+    plan(client, topic, (&values, set.chain(reset).collect()), None).await
 }
 
 /// Plans to put back what krescue changed last.
@@ -44,19 +48,21 @@ pub(super) async fn restore(
     let changes = changes
         .into_iter()
         .map(|change| key_change(&values, &change.key, change.value));
-    plan(client, topic, changes.collect(), Some(last.hash.clone())).await
+    let hash = Some(last.hash.clone());
+    plan(client, topic, (&values, changes.collect()), hash).await
 }
 
 async fn plan(
     client: &Client,
     topic: &str,
-    changes: Vec<KeyChange>,
+    (values, changes): (&BTreeMap<String, ConfigEntry>, Vec<KeyChange>),
     restores: Option<String>,
 ) -> Result<LivePlan, CliError> {
     let metadata = client.metadata(Some(&[topic.to_owned()])).await?;
     twice(&changes)?;
-    let (loss, cuts) = loss_of(client, &metadata, &changes, clock::now()).await?;
-    let mirrors = mirrors_below(client, topic, cuts.as_ref()).await?;
+    let lost = loss_of(client, &metadata, (values, &changes), clock::now()).await?;
+    let mirrors = mirrors_below(client, topic, lost.cuts.as_ref()).await?;
+    let groups = groups_below(client, lost.cuts.as_ref()).await?;
     Ok(LivePlan {
         schema: 1,
         topic_id: None,
@@ -67,8 +73,10 @@ async fn plan(
             changes,
         },
         restores,
-        loss,
-        groups: Vec::new(),
+        loss: lost.loss,
+        groups: groups.below,
+        groups_unasked: groups.unasked,
+        notes: lost.notes,
         mirrors,
     })
 }

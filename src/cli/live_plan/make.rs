@@ -86,6 +86,8 @@ pub(super) fn harmless(
             records: Some(0),
         },
         groups: Vec::new(),
+        groups_unasked: Vec::new(),
+        notes: Vec::new(),
         mirrors: LiveMirrors::default(),
     }
 }

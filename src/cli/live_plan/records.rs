@@ -1,7 +1,9 @@
 //! Records that are deleted from the begin of a log.
 
 use crate::cli::CliError;
-use crate::cli::live_facts::{Cuts, groups_below, sizes, unknown_partition};
+use crate::cli::live_facts::{sizes, unknown_partition};
+use crate::cli::live_groups_below::groups_below;
+use crate::cli::live_loss::Cuts;
 use crate::cli::live_mirrors::mirrors_below;
 use crate::client::{Client, Special};
 use crate::plan::{LiveAct, LiveLoss, LivePlan, RecordsTo};
@@ -62,6 +64,7 @@ pub(super) async fn plan(
         u64::try_from(part).unwrap_or(u64::MAX)
     };
     let cuts = Cuts::from([(partition.clone(), (log_start, before))]);
+    let groups = groups_below(client, Some(&cuts)).await?;
     Ok(LivePlan {
         schema: 1,
         topic_id: None,
@@ -77,7 +80,9 @@ pub(super) async fn plan(
             bytes: size.map(share),
             records: Some(gone),
         },
-        groups: groups_below(client, partition, before).await?,
+        groups: groups.below,
+        groups_unasked: groups.unasked,
+        notes: Vec::new(),
         mirrors: mirrors_below(client, &partition.topic, Some(&cuts)).await?,
     })
 }

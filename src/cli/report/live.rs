@@ -280,6 +280,10 @@ pub(crate) struct LivePlanLine<'a> {
     pub(crate) lost_bytes: Option<u64>,
     pub(crate) lost_records: Option<u64>,
     pub(crate) groups: &'a [GroupBelow],
+    /// What of the groups could not be asked.
+    pub(crate) groups_unasked: &'a [String],
+    /// What must be known beside it.
+    pub(crate) notes: &'a [String],
     pub(crate) mirrors: &'a [MirrorBelow],
     /// Why it is not known of other mirrors.
     pub(crate) mirrors_unread: &'a [String],
@@ -304,6 +308,8 @@ impl<'a> LivePlanLine<'a> {
             lost_bytes: plan.loss.bytes,
             lost_records: plan.loss.records,
             groups: &plan.groups,
+            groups_unasked: &plan.groups_unasked,
+            notes: &plan.notes,
             mirrors: &plan.mirrors.below,
             mirrors_unread: &plan.mirrors.unread,
             can_be_restored: plan.can_be_restored(),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use kafka_protocol::messages::describe_configs_request::DescribeConfigsResource;
+use kafka_protocol::messages::describe_configs_response::DescribeConfigsSynonym;
 use kafka_protocol::messages::incremental_alter_configs_request::{
     AlterConfigsResource, AlterableConfig,
 };
@@ -108,6 +109,8 @@ pub struct ConfigEntry {
     pub origin: ConfigOrigin,
     /// Whether a running broker does not take another value.
     pub read_only: bool,
+    /// What counts once the topic's own value is taken away; `None` where that is not told: it is asked for with all keys only.
+    pub weaker: Option<String>,
 }
 
 /// A change of one key.
@@ -156,6 +159,7 @@ impl Client {
             };
             DescribeConfigsRequest::default()
                 .with_resources(resources.iter().map(resource).collect())
+                .with_include_synonyms(keys.is_empty())
         };
         let (response, _) = self.ask(whom, build).await?;
         let mut found = BTreeMap::new();
@@ -166,6 +170,7 @@ impl Client {
             };
             let entries = result.configs.into_iter().map(|config| {
                 let entry = ConfigEntry {
+                    weaker: weaker(&config.synonyms),
                     value: config.value.map(|value| value.to_string()),
                     origin: ConfigOrigin::of(config.config_source),
                     read_only: config.read_only,
@@ -223,6 +228,30 @@ impl Client {
             .await
             .map(|_| ())
     }
+}
+
+/// Returns the first value that is not the topic's own, in the unit of the topic's key.
+fn weaker(synonyms: &[DescribeConfigsSynonym]) -> Option<String> {
+    let mut others = synonyms.iter().filter(|synonym| {
+        let is_own = ConfigOrigin::of(synonym.source) == ConfigOrigin::Topic;
+        !is_own && synonym.value.is_some()
+    });
+    let first = others.next()?;
+    let value = first.value.as_deref()?;
+    // Topics have milliseconds only; brokers have longer names for longer times.
+    let unit = match first.name.rsplit_once('.') {
+        Some((_, "hours")) => 3_600_000,
+        Some((_, "minutes")) => 60_000,
+        _ => return Some(value.to_owned()),
+    };
+    let number: i64 = value.trim().parse().ok()?;
+    // Below zero it is for ever, whatever the unit.
+    let ms = if number < 0 {
+        -1
+    } else {
+        number.checked_mul(unit)?
+    };
+    Some(ms.to_string())
 }
 
 /// How long a change is tried while the controller moves.

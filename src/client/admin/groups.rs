@@ -47,6 +47,16 @@ pub struct Committed {
     pub metadata: String,
 }
 
+/// Refuses a partition whose commits may not be seen; one that is not there any more has none.
+fn may_see(code: i16, group: &str, (topic, partition): (&str, i32)) -> Result<(), ClientError> {
+    if KafkaError::of(code) == Some(KafkaError::UNKNOWN_TOPIC_OR_PARTITION) {
+        return Ok(());
+    }
+    refused(code, None, || {
+        format!("what group {group} has committed of {topic}-{partition}")
+    })
+}
+
 fn text(text: &str) -> StrBytes {
     StrBytes::from_string(text.to_owned())
 }
@@ -123,7 +133,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// The broker does not answer, or not to us.
+    /// The broker does not answer, or not to us; nor of one of the partitions that are named.
     pub async fn commits(
         &self,
         id: i32,
@@ -159,6 +169,7 @@ impl Client {
             OffsetFetchRequest::default().with_groups(vec![group])
         };
         let (response, version) = self.ask(Whom::Broker(id), build).await?;
+        let group_of = group;
         let what = || format!("what group {group} has committed");
         let mut found = Vec::new();
         let mut add = |topic: &str, partition: i32, offset: i64, epoch: i32, metadata: &str| {
@@ -175,6 +186,7 @@ impl Client {
             refused(response.error_code, None, what)?;
             for topic in &response.topics {
                 for it in &topic.partitions {
+                    may_see(it.error_code, group_of, (&topic.name, it.partition_index))?;
                     let metadata = it.metadata.as_deref().unwrap_or_default();
                     let epoch = it.committed_leader_epoch;
                     add(
@@ -196,6 +208,7 @@ impl Client {
             refused(group.error_code, None, what)?;
             for topic in &group.topics {
                 for it in &topic.partitions {
+                    may_see(it.error_code, group_of, (&topic.name, it.partition_index))?;
                     let metadata = it.metadata.as_deref().unwrap_or_default();
                     let epoch = it.committed_leader_epoch;
                     add(

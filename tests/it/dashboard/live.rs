@@ -38,6 +38,8 @@ fn shortened() -> LivePlan {
             records: Some(11_448_000),
         },
         groups: Vec::new(),
+        groups_unasked: Vec::new(),
+        notes: Vec::new(),
         mirrors: LiveMirrors::default(),
     }
 }

@@ -67,6 +67,8 @@ pub(super) fn set(
             records: Some(0),
         },
         groups: vec![],
+        groups_unasked: vec![],
+        notes: vec![],
         mirrors: LiveMirrors::default(),
     };
     run.show(&plan).map(Some)
