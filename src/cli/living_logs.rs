@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::live::{HostBroker, Live, LiveClient};
 use super::target::{Presence, TopicsTold};
 use super::{CliError, Context, Look, clock};
-use crate::client::{Client, ClientError, ConfigOrigin, ConfigResource, Special, Whom};
+use crate::client::{Client, ClientError, ConfigOrigin, ConfigResource, KafkaError, Special, Whom};
 use crate::cluster::{ConfigKey, ConfigSource, ToldConfig};
 use crate::plan::retention::{HighWatermark, LogFacts, LogRole};
 use crate::terms::{Offset, Timestamp, TopicPartition};
@@ -24,6 +24,8 @@ pub struct LivingLogs {
     pub(super) log_starts: BTreeMap<TopicPartition, Offset>,
     /// The settings of their topics, as this host's broker has them.
     pub(super) settings: TopicsTold,
+    /// Topics whose settings it does not tell, with its answer.
+    pub(super) refused: BTreeMap<String, KafkaError>,
 }
 
 impl LivingLogs {
@@ -44,6 +46,19 @@ impl LivingLogs {
     /// No broker answers, or none that is this host's.
     pub async fn ask_by(live: &LiveClient, look: &Look) -> Result<Self, CliError> {
         ask(&live.client, live.host.as_ref(), look).await
+    }
+
+    /// Asks the brokers on behalf of `host`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::ask_by`].
+    pub(super) async fn ask_of(
+        client: &Client,
+        host: Option<&HostBroker>,
+        look: &Look,
+    ) -> Result<Self, CliError> {
+        ask(client, host, look).await
     }
 
     /// Puts what was told of a log in the place of what its dir's files say; a log on its way to another dir is not meant.
@@ -115,6 +130,7 @@ async fn ask(
         high_watermarks: BTreeMap::new(),
         log_starts: BTreeMap::new(),
         settings: TopicsTold::new(),
+        refused: BTreeMap::new(),
     };
     for (leader, partitions) in leaders {
         // A leader that is silent leaves its partitions to the files.
@@ -125,7 +141,7 @@ async fn ask(
     living.log_starts.extend(known(starts.await));
     let mut topics: Vec<_> = own.into_iter().map(|of| of.topic).collect();
     topics.dedup();
-    living.settings = settings(client, id, &topics).await?;
+    (living.settings, living.refused) = settings(client, id, &topics).await?;
     Ok(living)
 }
 
@@ -136,17 +152,26 @@ fn known(answers: Result<Answers, ClientError>) -> impl Iterator<Item = (TopicPa
     answers.filter_map(|(partition, answer)| Some((partition, answer.ok()??)))
 }
 
-/// Asks broker `id` for the settings of topics; those that it may not tell are left out.
-async fn settings(client: &Client, id: i32, topics: &[String]) -> Result<TopicsTold, ClientError> {
+type Settings = (TopicsTold, BTreeMap<String, KafkaError>);
+
+/// Asks broker `id` for the settings of topics; returns those that it tells, and why it does not tell the others.
+async fn settings(client: &Client, id: i32, topics: &[String]) -> Result<Settings, ClientError> {
     let keys: Vec<&str> = ConfigKey::ALL.iter().map(|key| key.topic).collect();
-    let mut told = TopicsTold::new();
+    let (mut told, mut refused) = (TopicsTold::new(), BTreeMap::new());
     for some in topics.chunks(TOPICS_AT_ONCE) {
         let resources = some.iter().cloned().map(ConfigResource::Topic);
         let resources: Vec<_> = resources.collect();
         let found = client.configs(Whom::Broker(id), &resources, &keys).await?;
         for (resource, entries) in found {
-            let (ConfigResource::Topic(topic), Ok(entries)) = (resource, entries) else {
+            let ConfigResource::Topic(topic) = resource else {
                 continue;
+            };
+            let entries = match entries {
+                Ok(entries) => entries,
+                Err(code) => {
+                    refused.insert(topic, code);
+                    continue;
+                }
             };
             let entries = entries.into_iter().filter_map(|(key, entry)| {
                 let source = source(entry.origin)?;
@@ -156,7 +181,7 @@ async fn settings(client: &Client, id: i32, topics: &[String]) -> Result<TopicsT
             told.insert(topic, entries.collect());
         }
     }
-    Ok(told)
+    Ok((told, refused))
 }
 
 fn source(origin: ConfigOrigin) -> Option<ConfigSource> {

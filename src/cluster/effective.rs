@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::cluster::config_key::{ConfigKey, ConfigUnit};
-use crate::cluster::log_config::{ConfigLevels, ConfigMoment, ConfigSource};
+use crate::cluster::log_config::{ConfigLevels, ConfigMoment, ConfigSource, ToldConfig};
 
 /// A value on one level.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,24 +27,27 @@ pub struct EffectiveSetting {
     pub behind: Vec<LeveledValue>,
 }
 
-/// The settings of all topics: what the broker's levels say once, and each topic's overrides.
+/// The settings of all topics: what the broker's levels say once, each topic's overrides, and what the running broker told.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SettingsTable {
     base: Vec<EffectiveSetting>,
     overrides: BTreeMap<String, BTreeMap<String, String>>,
+    told: BTreeMap<String, BTreeMap<String, ToldConfig>>,
 }
 
 impl SettingsTable {
-    /// Collects the settings that `levels` give to `topics`; the `named` of the levels are not looked at: `overrides` gives a
-    /// topic's own values.
+    /// Collects the settings that `levels` give; the `named` and the `told` of the levels are not looked at: `overrides` gives a
+    /// topic's own values, and `told` what the running broker has in force for it.
     pub fn new(
         levels: &ConfigLevels<'_>,
         overrides: BTreeMap<String, BTreeMap<String, String>>,
+        told: BTreeMap<String, BTreeMap<String, ToldConfig>>,
     ) -> Self {
         let base = ConfigKey::ALL.iter().chain(ConfigKey::OTHERS);
         Self {
             base: base.filter_map(|key| of_broker(*key, levels)).collect(),
             overrides,
+            told,
         }
     }
 
@@ -70,9 +73,37 @@ impl SettingsTable {
                 }),
             }
         }
+        for (key, told) in self.told.get(topic).into_iter().flatten() {
+            lay_over(&mut settings, key, told);
+        }
         settings.sort_by(|a, b| (a.in_force.source, &a.name).cmp(&(b.in_force.source, &b.name)));
         settings
     }
+}
+
+/// Puts what the running broker has in force in the place of what files say; what they say on its level and before it is not so.
+fn lay_over(settings: &mut Vec<EffectiveSetting>, key: &str, told: &ToldConfig) {
+    let in_force = LeveledValue {
+        value: told.value.clone(),
+        source: told.source,
+        key: key.to_owned(),
+    };
+    let Some(setting) = settings.iter_mut().find(|setting| setting.name == *key) else {
+        settings.push(EffectiveSetting {
+            name: key.to_owned(),
+            in_force,
+            behind: Vec::new(),
+        });
+        return;
+    };
+    let is_same = |of: &LeveledValue| (&of.value, of.source) == (&told.value, told.source);
+    if is_same(&setting.in_force) {
+        // The files name the key of the level too.
+        return;
+    }
+    let before = std::mem::replace(&mut setting.in_force, in_force);
+    setting.behind.insert(0, before);
+    setting.behind.retain(|of| of.source > told.source);
 }
 
 /// Returns what the broker's levels say of a setting; `None` of one that only a topic has, and no default.
@@ -153,7 +184,7 @@ mod tests {
         let own = [("retention.ms", "9"), ("no.such.key", "x")]
             .map(|(key, value)| (key.to_owned(), value.to_owned()));
         let overrides = BTreeMap::from([("t".to_owned(), own.into())]);
-        let table = SettingsTable::new(&levels, overrides);
+        let table = SettingsTable::new(&levels, overrides, BTreeMap::new());
         let settings = table.of("t");
         let of = |name: &str| {
             let mut found = settings.iter().filter(|setting| setting.name == name);
@@ -187,5 +218,45 @@ mod tests {
         let other = table.of("u");
         let retention = other.iter().find(|of| of.name == "retention.ms").unwrap();
         assert_eq!(retention.in_force.source, ConfigSource::Static);
+    }
+
+    #[test]
+    fn what_the_running_broker_told_counts_before_what_files_say() {
+        let properties = BTreeMap::from([("log.retention.hours".to_owned(), "2".to_owned())]);
+        let levels = ConfigLevels {
+            told: None,
+            image: None,
+            broker_id: Some(1),
+            named: None,
+            server_properties: &properties,
+            moment: ConfigMoment::Running,
+        };
+        let own = [("retention.ms", "9"), ("retention.bytes", "5")];
+        let own = own.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let overrides = BTreeMap::from([("t".to_owned(), own.into())]);
+        let told = [
+            // The topic's own value was taken away, and the broker's is set while it runs.
+            ("retention.ms", "60000", ConfigSource::Broker),
+            ("retention.bytes", "5", ConfigSource::Topic),
+            ("new.key", "1", ConfigSource::Default),
+        ];
+        let told = told.map(|(key, value, source)| {
+            let value = value.to_owned();
+            (key.to_owned(), ToldConfig { value, source })
+        });
+        let told = BTreeMap::from([("t".to_owned(), told.into())]);
+        let settings = SettingsTable::new(&levels, overrides, told).of("t");
+        let of = |name: &str| {
+            let setting = settings.iter().find(|of| of.name == name).unwrap();
+            let values = std::iter::once(&setting.in_force).chain(&setting.behind);
+            let words = values.map(|of| format!("{} {}", of.value, of.source));
+            words.collect::<Vec<_>>().join(", ")
+        };
+        assert_eq!(
+            of("retention.ms"),
+            "60000 dynamic broker, 7200000 server.properties, 604800000 default"
+        );
+        assert_eq!(of("retention.bytes"), "5 topic, -1 default");
+        assert_eq!(of("new.key"), "1 default");
     }
 }

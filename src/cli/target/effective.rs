@@ -78,7 +78,7 @@ impl EffectiveConfig {
             let named = named.map(|(key, value)| (key.clone(), value.clone()));
             overrides.entry(topic.clone()).or_default().extend(named);
         }
-        SettingsTable::new(&self.levels(""), overrides)
+        SettingsTable::new(&self.levels(""), overrides, self.told.clone())
     }
 
     fn levels<'a>(&'a self, topic: &str) -> ConfigLevels<'a> {

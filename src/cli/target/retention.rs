@@ -10,8 +10,8 @@ use crate::cluster::{LogConfig, MetadataImage, SettingsTable};
 use crate::disk::RealStorage;
 use crate::engine::{Beside, RetentionSpec, read_retention};
 use crate::log::{Finding, FindingCode, Severity};
-use crate::observe::log_file_of;
 use crate::observe::server_log::CleanerLog;
+use crate::observe::{ProcessLife, log_file_of};
 use crate::plan::retention::{
     BrokerRules, CheckpointTimes, CleanerGaveUp, FactSources, HostRetention, LogFacts, Placement,
     RetainedLog, RetentionLimits,
@@ -28,11 +28,34 @@ fn unknown_overrides() -> Finding {
     )
 }
 
+/// Says of which topics the running broker does not tell the settings; `has_files` says whether files here stand in for them.
+fn untold(living: &LivingLogs, has_files: bool) -> Option<Finding> {
+    const NAMED: usize = 4;
+    let (_, code) = living.refused.first_key_value()?;
+    let names = living.refused.keys().take(NAMED).cloned();
+    let mut names = names.collect::<Vec<_>>().join(", ");
+    if living.refused.len() > NAMED {
+        names = format!("{names} and {} more", living.refused.len() - NAMED);
+    }
+    let instead = if has_files {
+        "what files here say of them counts, which may be old"
+    } else {
+        "no file here says them either: their overrides are not known, and their verdicts are by the broker's own limits"
+    };
+    let text = format!("the broker does not tell the settings of {names} ({code}): {instead}");
+    let finding = Finding::new(FindingCode::TopicConfigUnknown, Severity::Warning, text);
+    Some(finding.next("Ask as a user who may DESCRIBE_CONFIGS topics: --command-config FILE."))
+}
+
 /// Returns what the log of a running broker says of its cleaner; what it gave up is its again once it starts anew.
 fn cleaner_log(look: &Look) -> CleanerLog {
-    let own = |pid| log_file_of(Path::new("/proc"), pid).ok().flatten();
-    let log = look.presence.pid().and_then(own);
-    log.map_or_else(CleanerLog::default, |log| CleanerLog::read(&log))
+    let proc = Path::new("/proc");
+    let read = |pid| {
+        let log = log_file_of(proc, pid).ok().flatten()?;
+        let began = ProcessLife::of(proc, pid).and_then(|life| life.began_ms(proc));
+        Some(CleanerLog::read(&log, began))
+    };
+    look.presence.pid().and_then(read).unwrap_or_default()
 }
 
 fn dead_cleaner(cause: &str) -> Finding {
@@ -175,14 +198,16 @@ pub fn read_living_logs(
             given_up(log, &cleaner)
         })
         .collect();
-    let is_told = living.is_some();
-    let is_blind = !is_told && topics.image.is_none() && context.settings.topic_config.is_none();
+    let has_files = topics.image.is_some() || context.settings.topic_config.is_some();
+    let is_blind = living.is_none() && !has_files;
+    let untold = living.and_then(|living| untold(living, has_files));
     let metadata = topics.image.as_ref().map(|image| image.timestamp);
     let mut findings: Vec<(Option<PathBuf>, Finding)> = topics
         .findings
         .into_iter()
         .filter(|_| !is_blind)
         .chain(is_blind.then(unknown_overrides))
+        .chain(untold)
         .chain(config.findings(by_topic.keys().map(String::as_str)))
         .map(|finding| (None, finding))
         .collect();

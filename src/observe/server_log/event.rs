@@ -290,7 +290,7 @@ fn plain(message: &str) -> Option<BootEvent> {
     if let Some(version) = message.strip_prefix("Kafka version: ") {
         return Some(BootEvent::Version(version.trim().to_owned()));
     }
-    if message.starts_with("Registered ") && message.contains("kafka.Log4jController") {
+    if is_process_start(message) {
         return Some(BootEvent::ProcessStarted);
     }
     if let Some(signal) = message.strip_prefix("Terminating process due to signal ") {
@@ -306,6 +306,11 @@ fn plain(message: &str) -> Option<BootEvent> {
         return Some(BootEvent::Fatal(message.to_owned()));
     }
     None
+}
+
+/// Says whether a message is the first of a process.
+pub(super) fn is_process_start(message: &str) -> bool {
+    message.starts_with("Registered ") && message.contains("kafka.Log4jController")
 }
 
 fn of_an_end(message: &str) -> Option<BootEvent> {

@@ -1,6 +1,7 @@
 //! A living cluster of three brokers, looked at and acted on.
 
 mod acts;
+mod cleaner;
 mod forecast;
 mod readme;
 mod replicas;
@@ -29,6 +30,7 @@ fn live(version: &str) {
     forecast::cuts_are_foretold(&mut trio);
     segments::segments_are_judged_by_the_brokers(&mut trio);
     acts::acts_are_what_kafka_says(&mut trio);
+    cleaner::a_log_is_given_up(&mut trio);
     readme::the_readmes_walks_work(&mut trio);
     if trio.kafka.is_4() {
         scale::a_look_at_2000_partitions_takes_few_requests(&mut trio);

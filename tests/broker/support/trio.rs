@@ -14,12 +14,13 @@ use super::broker::{Broker, Seat};
 use super::kafka::Kafka;
 
 /// A dead broker is found soon, and a follower that lags leaves the ISR soon; but none that lives on a loaded machine.
-const SETTINGS: [&str; 8] = [
+const SETTINGS: [&str; 9] = [
     "broker.session.timeout.ms=9000",
     "broker.heartbeat.interval.ms=500",
     "replica.lag.time.max.ms=9000",
     "log.segment.bytes=1048576",
     "log.retention.check.interval.ms=2000",
+    "log.cleaner.backoff.ms=1000",
     "offsets.topic.num.partitions=1",
     // So little at a time that nobody has caught up before a throttle reaches him.
     "replica.fetch.max.bytes=65536",

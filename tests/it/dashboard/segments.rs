@@ -89,7 +89,11 @@ fn settings() -> SettingsTable {
         ("retention.bytes", "734003200"),
         ("retention.ms", "604800000"),
     ]);
-    SettingsTable::new(&levels, BTreeMap::from([("orders".to_owned(), own)]))
+    SettingsTable::new(
+        &levels,
+        BTreeMap::from([("orders".to_owned(), own)]),
+        BTreeMap::new(),
+    )
 }
 
 fn facts() -> RetentionFacts {
