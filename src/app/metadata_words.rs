@@ -50,7 +50,7 @@ pub fn lines(of: &NodeMetadata) -> Vec<String> {
 }
 
 /// Returns features and their levels, `metadata.version` first.
-fn features(levels: &BTreeMap<String, i16>) -> String {
+pub fn features(levels: &BTreeMap<String, i16>) -> String {
     const FIRST: &str = "metadata.version";
     let word = |(name, level): (&String, &i16)| format!("{name} {level}");
     let first = levels.iter().filter(|(name, _)| *name == FIRST).map(word);

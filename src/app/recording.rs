@@ -246,6 +246,7 @@ mod tests {
             rows: Vec::new(),
             forecasts: BTreeMap::from([(partition, forecast)]),
             quorum: None,
+            features: BTreeMap::new(),
         };
         for fact in [
             Fact::Cluster(Box::new(facts)),

@@ -1,5 +1,6 @@
 //! What is said of replicas: lag, rates, when they are in sync, why they are not.
 
+use super::metadata_words::features;
 use super::state::{ClusterFacts, ClusterSums, ReplicaForecast};
 use super::text::{UNKNOWN, age, bytes, count, duration, offset, plural, rate};
 use crate::observe::cluster::{Cause, InSyncIn, Quorum, ReplicaRow};
@@ -17,6 +18,16 @@ pub fn lag_bytes(row: &ReplicaRow) -> String {
         None => UNKNOWN.to_owned(),
         Some(lag) if row.lag_bytes_exact => bytes(lag),
         Some(lag) => format!("~{}", bytes(lag)),
+    }
+}
+
+/// Returns how long ago the leader's log ended where the replica's does: `0 s`, `35 s`; `~` before what is told by the leader's
+/// present rate.
+pub fn lag_time(row: &ReplicaRow) -> String {
+    match row.lag_ms {
+        None => UNKNOWN.to_owned(),
+        Some(ms) if row.lag_ms_exact => duration(ms.div_ceil(1000)),
+        Some(ms) => format!("~{}", duration(ms.div_ceil(1000))),
     }
 }
 
@@ -276,6 +287,14 @@ pub fn quorum(quorum: &Quorum) -> String {
     }
 }
 
+/// Returns who controls, and the features of the cluster; `None` if neither is known.
+pub fn cluster_line(facts: &ClusterFacts) -> Option<String> {
+    let quorum_words = facts.quorum.as_ref().map(quorum);
+    let levels = (!facts.features.is_empty()).then(|| features(&facts.features));
+    let parts: Vec<String> = quorum_words.into_iter().chain(levels).collect();
+    (!parts.is_empty()).then(|| parts.join(" · "))
+}
+
 /// Returns what this host's replicas will cut in all; `None` if nothing.
 pub fn cut_sentence<'a>(forecasts: impl Iterator<Item = &'a ReplicaForecast>) -> Option<String> {
     let cut: Vec<u64> = forecasts
@@ -328,6 +347,9 @@ pub fn sentence(row: &ReplicaRow, now: Timestamp) -> String {
         (Some(end), Some(at)) => format!("log end {} ({})", offset(end), age(at, now)),
         _ => format!("log end {UNKNOWN}"),
     });
+    if row.lag_records.is_some_and(|lag| lag > 0) {
+        parts.push(format!("{} behind", lag_time(row)));
+    }
     if let Some(start) = row.log_start {
         parts.push(format!("begins at {}", offset(start)));
     }

@@ -210,6 +210,9 @@ Exit codes
 Each replica is asked for its own log end offset, followers too; its lag is
 the difference to its leader's, asked before (lag_records) and after
 (lag_records_most). A replica that does not answer has no lag: it is unknown.
+Its lag in time (lag_ms) is how long ago its leader's log ended where its own
+does, by the looks at it; what lies before the first look is told by how fast
+the leader appends now (lag_ms_exact false).
 
 JSON lines (--json)
   run        schema krescue_version command kafka_version now host node_id
@@ -219,9 +222,9 @@ JSON lines (--json)
              fetch) may_fail (before no controller can be elected) text
   replica    topic partition broker leader (is it) in_sync log_end_offset
              (its own) lag_records lag_records_most lag_bytes lag_bytes_exact
-             log_start_offset bytes dir moving_to moving_left (offsets)
-             moved_in_s leader_id leader_epoch replicas isr elr min_isr
-             under_min_isr only_in_sync offline records_per_s
+             lag_ms lag_ms_exact log_start_offset bytes dir moving_to
+             moving_left (offsets) moved_in_s leader_id leader_epoch replicas
+             isr elr min_isr under_min_isr only_in_sync offline records_per_s
              bytes_per_s in_sync_in_s falls_behind age_ms causes
              and, for a replica of this host whose broker the cluster does not
              see, by its files and the leader's epochs: will_cut_records

@@ -46,6 +46,11 @@ impl Versions {
         self.apis.get(&A::KEY).copied()
     }
 
+    /// Returns the levels of the features that the cluster has finalized, as they were when the connection was made.
+    pub fn features(&self) -> &BTreeMap<String, i16> {
+        &self.features
+    }
+
     /// Returns the level of a feature that the cluster has finalized, such as `metadata.version`.
     pub fn feature(&self, name: &str) -> Option<i16> {
         self.features.get(name).copied()

@@ -145,6 +145,14 @@ impl Asker {
         // Not known to ZooKeeper's brokers, or not to us.
         let asked = tokio::time::timeout(QUORUM_PATIENCE, live.client.quorum()).await;
         let quorum = asked.ok().and_then(Result::ok);
+        let mut features = BTreeMap::new();
+        let mut answering = sample.brokers.iter();
+        // The connection is there: that asks nothing.
+        if let Some((id, _)) = answering.find(|(_, broker)| broker.failure.is_none())
+            && let Ok(versions) = live.client.versions(*id).await
+        {
+            features.clone_from(versions.features());
+        }
         let brokers = sample.brokers.iter();
         Ok(ClusterFacts {
             at: sample.at,
@@ -158,6 +166,7 @@ impl Asker {
             rows: self.meter.take(&sample),
             forecasts,
             quorum,
+            features,
         })
     }
 }

@@ -42,6 +42,9 @@ pub struct ClusterFacts {
     /// The controllers; `None` where the cluster has no quorum, or did not tell.
     #[serde(default)]
     pub quorum: Option<Quorum>,
+    /// Features that the cluster has finalized; empty where no broker told any.
+    #[serde(default)]
+    pub features: BTreeMap<String, i16>,
 }
 
 /// A map by partition as JSON knows it: a list of pairs.
@@ -435,6 +438,8 @@ mod tests {
             lag_records_most: None,
             lag_bytes: None,
             lag_bytes_exact: false,
+            lag_ms: None,
+            lag_ms_exact: false,
             records_per_s: None,
             bytes_per_s: None,
             leader_records_per_s: None,
@@ -455,6 +460,7 @@ mod tests {
                 rows,
                 forecasts: BTreeMap::new(),
                 quorum: None,
+                features: BTreeMap::new(),
             }),
             lost: None,
         }

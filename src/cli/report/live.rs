@@ -54,6 +54,10 @@ pub(crate) struct ReplicaLine<'a> {
     pub(crate) lag_bytes: Option<u64>,
     /// Whether `lag_bytes` is the difference of two sizes, else the records' average.
     pub(crate) lag_bytes_exact: Option<bool>,
+    /// How long ago its leader's log ended where its own does.
+    pub(crate) lag_ms: Option<u64>,
+    /// Whether `lag_ms` is by the leader's ends as they were seen, else by what it appends now.
+    pub(crate) lag_ms_exact: Option<bool>,
     /// The first offset in its own files.
     pub(crate) log_start_offset: Option<i64>,
     pub(crate) bytes: Option<u64>,
@@ -115,6 +119,8 @@ impl<'a> ReplicaLine<'a> {
             lag_records_most: row.lag_records_most,
             lag_bytes: row.lag_bytes,
             lag_bytes_exact: row.lag_bytes.map(|_| row.lag_bytes_exact),
+            lag_ms: row.lag_ms,
+            lag_ms_exact: row.lag_ms.map(|_| row.lag_ms_exact),
             log_start_offset: row.log_start.map(|start| start.0),
             bytes: row.bytes,
             dir: row.dir.as_ref().map(|dir| dir.display().to_string()),

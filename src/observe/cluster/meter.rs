@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use super::lag_time::{EndHistory, lag_ms};
 use super::pace::Pace;
 use super::row::{Cause, InSyncIn, ReplicaRow};
 use super::sample::{ClusterSample, ReplicaSample};
@@ -24,6 +25,8 @@ pub struct ReplicaMeter {
 struct Track {
     ends: VecDeque<(Timestamp, Offset)>,
     bytes: VecDeque<(Timestamp, u64)>,
+    /// Its ends further back than the rates look.
+    history: EndHistory,
     /// The bursts in which its records came, and its bytes.
     records_pace: Pace,
     bytes_pace: Pace,
@@ -111,6 +114,12 @@ impl ReplicaMeter {
             )
         };
         let (lag_bytes, lag_bytes_exact) = lag_bytes(replica, leader, lag_records);
+        let leader_records_per_s = leader_track.and_then(|track| rate(&track.ends, |end| end.0));
+        let (lag_ms, lag_ms_exact) = lag_ms(
+            leader_track.map(|track| &track.history),
+            replica.log_end,
+            (lag_records, leader_records_per_s),
+        );
         let min_isr = sample.configs.min_isr.get(&partition.topic);
         let min_isr = min_isr.and_then(|least| usize::try_from(*least).ok());
         Some(ReplicaRow {
@@ -134,9 +143,11 @@ impl ReplicaMeter {
             lag_records_most,
             lag_bytes,
             lag_bytes_exact,
+            lag_ms,
+            lag_ms_exact,
             records_per_s: track.and_then(|track| rate(&track.ends, |end| end.0)),
             bytes_per_s: track.and_then(|track| rate(&track.bytes, i64_of)),
-            leader_records_per_s: leader_track.and_then(|track| rate(&track.ends, |end| end.0)),
+            leader_records_per_s,
             in_sync_in: InSyncIn::Unknown,
             causes: Vec::new(),
         })
@@ -158,6 +169,7 @@ impl Track {
             self.records_pace
                 .note(at, u64::try_from(end.0).unwrap_or(0));
             push(&mut self.ends, at, end);
+            self.history.note(at, end);
         }
         if let Some(bytes) = replica.bytes {
             // Retention has deleted segments in between.

@@ -1,6 +1,7 @@
 //! The living cluster: what its brokers say of leaders, replicas and log dirs, look by look.
 
 mod configs;
+mod lag_time;
 mod meter;
 mod pace;
 mod poll;

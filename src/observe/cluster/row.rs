@@ -51,6 +51,13 @@ pub struct ReplicaRow {
     pub lag_bytes: Option<u64>,
     /// Whether that is the difference of two sizes; else it is the records' average.
     pub lag_bytes_exact: bool,
+    /// How long ago its leader's log ended where its own does, in ms: what its leader appended since is what it lacks. 0 if it
+    /// lacks nothing; `None` if that was not seen and the leader appends nothing now.
+    #[serde(default)]
+    pub lag_ms: Option<u64>,
+    /// Whether that is by the leader's ends as they were seen; else it is how long the leader takes for as many records now.
+    #[serde(default)]
+    pub lag_ms_exact: bool,
     /// Records a second that it takes; a leader appends them. `None` before there are two looks.
     pub records_per_s: Option<f64>,
     /// Bytes a second that it takes.

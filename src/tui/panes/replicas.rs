@@ -18,7 +18,7 @@ use crate::app::replica_words::{
 };
 use crate::app::state::{ClusterFacts, Direction, ReplicaColumn, ReplicaForecast, ReplicaScope};
 use crate::app::{Action, State, live_words, text};
-use crate::observe::cluster::ReplicaRow;
+use crate::observe::cluster::{Quorum, ReplicaRow};
 use crate::tui::canvas::{Pen, cut, put, put_right, width, wrap};
 use crate::tui::keymap::{self, Binding};
 use crate::tui::pane::Pane;
@@ -247,27 +247,19 @@ fn draw_title(state: &State, theme: &Theme, area: Rect, buf: &mut Buffer) {
     put_right(buf, area, (end, 0), &badge, theme.marked);
 }
 
-/// Draws who controls and how many more of the voters may fail, where there is room; returns the rows that takes.
+/// Draws who controls, how many more of the voters may fail and which features are on, where there is room; returns the rows that takes.
 fn draw_quorum(facts: &ClusterFacts, theme: &Theme, area: Rect, buf: &mut Buffer) -> u16 {
-    let Some(quorum) = facts
-        .quorum
-        .as_ref()
-        .filter(|_| buf.area.height >= ROOM_FOR_QUORUM)
-    else {
+    let line = replica_words::cluster_line(facts);
+    let Some(line) = line.filter(|_| buf.area.height >= ROOM_FOR_QUORUM) else {
         return 0;
     };
-    let style = match quorum.may_fail() {
+    let may_fail = facts.quorum.as_ref().and_then(Quorum::may_fail);
+    let style = match may_fail {
         Some(0) => theme.danger,
         _ => theme.dim,
     };
     let room = area.width.saturating_sub(2);
-    put(
-        buf,
-        area,
-        (1, 0),
-        &cut(&replica_words::quorum(quorum), room),
-        style,
-    );
+    put(buf, area, (1, 0), &cut(&line, room), style);
     1
 }
 

@@ -31,6 +31,7 @@ pub(super) fn followers_are_measured(trio: &mut Trio) {
     assert!(line["lag_records"].is_null(), "{line}");
     assert_eq!(line["in_sync"], false, "{line}");
     super::acts::becomes(trio, "state orders 0", "1 1,2");
+    the_living_are_asked_for_the_dead(trio);
 
     trio.admin
         .run("set topic orders follower.replication.throttled.replicas 0:3");
@@ -106,6 +107,21 @@ pub(super) fn followers_are_measured(trio: &mut Trio) {
          one that catches up said {while_it}, its files {before_it} and {after_it}; end times once half was done: {estimates}",
         trio.kafka.version
     );
+}
+
+/// A plan for the logs of a dead broker asks the others where its metadata says they listen, and names where their logs end.
+fn the_living_are_asked_for_the_dead(trio: &mut Trio) {
+    let end = trio.admin.run("offset orders 0 latest");
+    let config = trio.broker(3).properties();
+    let words = ["--config", config.to_str().unwrap()];
+    let cut = ["truncate", "orders-0", "--to-offset", "100"];
+    let told = Told::of(trio.command(&[&words[..], &cut].concat()).output().unwrap());
+    let told = format!("{}{}", told.out, told.err);
+    assert!(told.contains("by the living cluster"), "{told}");
+    for broker in [1, 2] {
+        let words = format!("{broker} (its log ends at {end})");
+        assert!(told.contains(&words), "{words}: {told}");
+    }
 }
 
 /// Bytes a second at which a follower catches up: slower than it can, so that there is an end to foretell.

@@ -36,6 +36,8 @@ fn replica(topic: &str, partition: i32, broker: i32) -> ReplicaRow {
         lag_records_most: Some(0),
         lag_bytes: Some(0),
         lag_bytes_exact: true,
+        lag_ms: Some(0),
+        lag_ms_exact: true,
         records_per_s: Some(12_000.0),
         bytes_per_s: Some(4_500_000.0),
         leader_records_per_s: Some(12_000.0),
@@ -70,6 +72,7 @@ fn facts() -> ClusterFacts {
             row.log_end = Some(Offset(47_007_573));
             row.lag_records = Some(1_204_331);
             row.lag_bytes = Some(412 << 20);
+            row.lag_ms = Some(100_000);
             row.bytes_per_s = Some(39_845_888.0);
             row.records_per_s = Some(121_000.0);
             row.in_sync_in = InSyncIn::Seconds(11);
@@ -84,6 +87,7 @@ fn facts() -> ClusterFacts {
                 row.lag_records = Some(90_000);
                 row.lag_bytes = Some(90_000 * 700);
                 row.lag_bytes_exact = false;
+                (row.lag_ms, row.lag_ms_exact) = (Some(95_000), false);
                 row.in_sync_in = InSyncIn::Never;
                 row.records_per_s = Some(0.0);
                 row.causes = vec![
@@ -101,6 +105,7 @@ fn facts() -> ClusterFacts {
                 row.lag_records = None;
                 row.lag_records_most = None;
                 row.lag_bytes = None;
+                (row.lag_ms, row.lag_ms_exact) = (None, false);
                 row.records_per_s = None;
                 row.bytes_per_s = None;
                 row.in_sync_in = InSyncIn::Unknown;
@@ -136,6 +141,10 @@ fn facts() -> ClusterFacts {
             },
         )]),
         quorum: Some(quorum()),
+        features: BTreeMap::from([
+            ("eligible.leader.replicas.version".to_owned(), 1),
+            ("metadata.version".to_owned(), 29),
+        ]),
     }
 }
 

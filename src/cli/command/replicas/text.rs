@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::run::Seen;
 use crate::app::replica_words;
 use crate::app::replica_words::{
-    bytes_rate, cut_sentence, ids, in_sync_in, lag_bytes, lag_records, next, note,
+    bytes_rate, cut_sentence, ids, in_sync_in, lag_bytes, lag_records, lag_time, next, note,
 };
 use crate::app::text::{age, plural};
 use crate::cli::args::ReplicasArgs;
@@ -13,13 +13,14 @@ use crate::cli::clock;
 use crate::cli::report::ReplicasSummaryLine;
 use crate::observe::cluster::{Cause, ReplicaRow};
 
-const HEADS: [&str; 9] = [
+const HEADS: [&str; 10] = [
     "PARTITION",
     "LEADER",
     "ISR",
     "REPLICA",
     "LAG msgs",
     "LAG bytes",
+    "LAG time",
     "RATE",
     "IN ISR IN",
     "NOTE",
@@ -81,7 +82,7 @@ fn has_follower_shown(seen: &Seen, leader: &ReplicaRow) -> bool {
     })
 }
 
-fn cells(seen: &Seen, row: &ReplicaRow) -> [String; 9] {
+fn cells(seen: &Seen, row: &ReplicaRow) -> [String; 10] {
     let role = if row.is_leader() { " leads" } else { "" };
     [
         row.partition.to_string(),
@@ -91,14 +92,15 @@ fn cells(seen: &Seen, row: &ReplicaRow) -> [String; 9] {
         format!("{}{role}", row.broker),
         lag_records(row),
         lag_bytes(row),
+        lag_time(row),
         bytes_rate(row),
         in_sync_in(row),
         note(row, seen.forecast(row)),
     ]
 }
 
-fn write_table(table: &[[String; 9]], out: &mut dyn Write) -> io::Result<()> {
-    let mut widths = [0; 9];
+fn write_table(table: &[[String; 10]], out: &mut dyn Write) -> io::Result<()> {
+    let mut widths = [0; 10];
     for row in table {
         for (width, cell) in widths.iter_mut().zip(row) {
             *width = (*width).max(cell.chars().count());
@@ -111,7 +113,7 @@ fn write_table(table: &[[String; 9]], out: &mut dyn Write) -> io::Result<()> {
             .enumerate()
             .map(|(at, (cell, width))| match at {
                 // Numbers stand to the right.
-                4..=6 => format!("{cell:>width$}"),
+                4..=7 => format!("{cell:>width$}"),
                 _ => format!("{cell:<width$}"),
             });
         let line = cells.collect::<Vec<_>>().join("  ");
