@@ -1,13 +1,13 @@
 //! What a live change, or records that were deleted, have freed so far: asked of the brokers; and why the rest stays.
 
 use super::live_facts::{check_interval, replica_sizes, topic_values};
-use super::target::read_host_logs;
-use super::{CliError, Context, Look, clock};
+use super::target::read_living_logs;
+use super::{CliError, Context, LivingLogs, Look, clock};
 use crate::app::retention_words;
 use crate::app::text::{bytes, offset};
 use crate::client::Client;
 use crate::plan::retention::{RetentionVerdict, WhatIf, WhatIfScope};
-use crate::plan::{FreedSoFar, LivePlan, ReplicaSize, freed_by_broker};
+use crate::plan::{FreedSoFar, LivePlan, ReplicaSize, UNTOLD_LIMIT_MS, freed_by_broker};
 use crate::terms::{Timestamp, TopicPartition};
 
 /// Asks again and again what a change has freed.
@@ -65,8 +65,8 @@ impl FreedWatch {
         }
     }
 
-    /// Returns why segments stay in this host's logs, a sentence for each log and for each cause in it; where no broker of
-    /// this host holds any, how to ask that of another host.
+    /// Returns why segments stay in this host's logs, by what the brokers told where they did: a sentence for each log and for
+    /// each cause in it; where no broker of this host holds any, how to ask that of another host.
     ///
     /// # Errors
     ///
@@ -74,33 +74,54 @@ impl FreedWatch {
     pub(crate) fn why_the_rest_stays(
         &self,
         context: &Context,
-        look: Option<&Look>,
+        (look, told): (Option<&Look>, Option<&LivingLogs>),
     ) -> Result<Vec<String>, CliError> {
         let name = self
             .partition
             .map_or_else(|| "N".to_owned(), |it| it.to_string());
+        let mut lines: Vec<String> = self.untold().into_iter().collect();
         let elsewhere = || {
             let topic = &self.topic;
             let text = format!("krescue segments {topic}-{name} on the broker's host");
-            vec![format!("why the rest stays: {text}")]
+            format!("why the rest stays: {text}")
         };
         let Some(look) = look else {
-            return Ok(elsewhere());
+            lines.push(elsewhere());
+            return Ok(lines);
         };
-        let mut host = read_host_logs(context, look, None, &|| true)?.host;
+        let mut host = read_living_logs(context, look, (None, told), &|| true)?.host;
         // What was waited for is over at this clock, not at that of the start.
         if !context.now_given {
             host.now = clock::now();
         }
         let judged = host.judge(WhatIf::default(), &WhatIfScope::Host);
-        let mut lines = Vec::new();
+        let before = lines.len();
         for (log, judged) in host.logs.iter().zip(&judged) {
             let of = &log.facts.topic_partition;
             if of.topic == self.topic && self.partition.is_none_or(|it| it == of.partition) {
                 lines.extend(stays(log, judged, host.now));
             }
         }
-        Ok(if lines.is_empty() { elsewhere() } else { lines })
+        if lines.len() == before {
+            lines.push(elsewhere());
+        }
+        Ok(lines)
+    }
+
+    /// Returns the topic that it is about.
+    pub(crate) fn topic(&self) -> &str {
+        &self.topic
+    }
+
+    /// Says that it is not known when the brokers act; `None` where it is.
+    fn untold(&self) -> Option<String> {
+        let is_told = self.every_ms.is_some() && self.delay_ms.is_some();
+        let minutes = UNTOLD_LIMIT_MS / 60_000;
+        (!is_told).then(|| {
+            format!(
+                "a broker does not tell how often it looks, or how soon files go: it is waited for {minutes} min at most, and what                  stays may yet go"
+            )
+        })
     }
 }
 

@@ -10,7 +10,8 @@ use super::report::{JsonReport, Line, LivePlanLine, LiveSummaryLine};
 use super::{CliError, Context, Exit, confirm};
 use crate::app::live_words;
 use crate::engine::{Confirmed, LiveStore};
-use crate::plan::{Class, LivePlan, LiveWish};
+use crate::plan::{Class, LivePlan, LiveWish, ReplicaSize};
+use crate::terms::Timestamp;
 
 /// Makes the plan of a wish, shows it, and carries it out if that was asked for and is confirmed.
 pub(super) fn run_wish(
@@ -19,6 +20,25 @@ pub(super) fn run_wish(
     (answers, json): (&Answers, bool),
     out: &mut dyn Write,
 ) -> Result<Exit, CliError> {
+    run_and_keep(context, (live, wish), (answers, json), out).map(|(exit, _)| exit)
+}
+
+/// A plan that was carried out just now.
+pub(super) struct Carried {
+    pub(super) plan: LivePlan,
+    /// When.
+    pub(super) at: Timestamp,
+    /// The replicas just before.
+    pub(super) before: Vec<ReplicaSize>,
+}
+
+/// As [`run_wish`]; returns the plan too, if it was carried out.
+pub(super) fn run_and_keep(
+    context: &Context,
+    (live, wish): (&Live, &LiveWish),
+    (answers, json): (&Answers, bool),
+    out: &mut dyn Write,
+) -> Result<(Exit, Option<Carried>), CliError> {
     let mut run = LiveRun {
         context,
         live,
@@ -26,12 +46,14 @@ pub(super) fn run_wish(
         json,
         words: wish.words(),
         out,
+        carried: None,
     };
     if let Some(exit) = run.stored()? {
-        return Ok(exit);
+        return Ok((exit, run.carried));
     }
     let plan = live.run(make_live_plan(context, &live.client, wish))?;
-    run.show(&plan)
+    let exit = run.show(&plan)?;
+    Ok((exit, run.carried))
 }
 
 /// One run of a command that acts on a living cluster.
@@ -43,6 +65,8 @@ pub(super) struct LiveRun<'a> {
     /// The words that make the plan again, `--apply` aside.
     pub(super) words: String,
     pub(super) out: &'a mut dyn Write,
+    /// What was carried out.
+    pub(super) carried: Option<Carried>,
 }
 
 impl LiveRun<'_> {
@@ -132,6 +156,11 @@ impl LiveRun<'_> {
         let done = self.live.run(apply.run(MoveEnd::Follow(&mut told)));
         match done {
             Ok(done) => {
+                self.carried = Some(Carried {
+                    plan: plan.clone(),
+                    at: done.at,
+                    before: done.before,
+                });
                 if !self.json {
                     for line in &done.lines {
                         writeln!(self.out, "done: {line}")?;

@@ -234,7 +234,10 @@ impl LiveApply<'_> {
                 match end {
                     _ if from == to => "the move has ended".to_owned(),
                     MoveEnd::Follow(told) => {
-                        follow_move(client, *broker, partition, to, told).await?
+                        match follow_move(client, *broker, partition, to, told).await? {
+                            Ok(text) => text,
+                            Err(left) => return Ok(Done::new(Vec::new(), vec![left])),
+                        }
                     }
                     MoveEnd::LeaveRunning => format!(
                         "broker {broker} copies {partition} to {to}; the replicas pane tells how much is left"

@@ -13,6 +13,8 @@ use crate::terms::TopicPartition;
 
 /// How long from one look at a move to the next.
 const PAUSE: Duration = Duration::from_secs(1);
+/// In how many looks in a row a broker names neither a copy that grows nor the moved replica before the move counts as ended.
+const MISSING_LOOKS: u32 = 5;
 
 /// Returns the settings of a topic by key.
 pub(super) async fn topic_values(
@@ -146,15 +148,16 @@ pub(super) async fn check_interval(client: &Client) -> Option<u64> {
     longest
 }
 
-/// Follows a move until the replica lies in `to`; `tell` hears how many records are left.
+/// Follows a move until the replica lies in `to`, or the move is ended; `tell` hears how many records are left. `Err` says what
+/// came of one that was ended.
 pub(super) async fn follow_move(
     client: &Client,
     broker: i32,
     partition: &TopicPartition,
     to: &str,
     tell: &mut (dyn FnMut(i64) + Send),
-) -> Result<String, ClientError> {
-    let mut told = None;
+) -> Result<Result<String, String>, ClientError> {
+    let (mut told, mut missing) = (None, 0);
     loop {
         let dirs = client.log_dirs(broker).await?;
         let here = |future: bool| {
@@ -166,11 +169,18 @@ pub(super) async fn follow_move(
             })
         };
         if here(false).is_some() {
-            return Ok(format!(
+            return Ok(Ok(format!(
                 "{partition} lies in {to} now; the old copy goes 60 s later"
-            ));
+            )));
         }
         let left = here(true).map(|replica| replica.offset_lag);
+        // For a moment, while the copy takes its place, a broker may name neither.
+        missing = if left.is_some() { 0 } else { missing + 1 };
+        if missing == MISSING_LOOKS {
+            return Ok(Err(format!(
+                "{partition} was not moved to {to}: broker {broker} copies it no more, as somebody ended the move or the dir failed"
+            )));
+        }
         if told != Some(left) {
             told = Some(left);
             if let Some(left) = left {

@@ -19,6 +19,7 @@ mod first_pass;
 mod forecast;
 pub(crate) mod free_offer;
 mod freed;
+mod freed_report;
 mod help;
 mod leftover_proof;
 mod live;

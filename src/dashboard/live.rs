@@ -9,7 +9,7 @@ use crate::app::state::{Freeing, KeptChange};
 use crate::app::{Event, Level};
 use crate::cli::target::Candidate;
 use crate::cli::{
-    BesideBroker, CliError, Context, FreedWatch, LiveApply, LiveClient, Look, MoveEnd,
+    BesideBroker, CliError, Context, FreedWatch, LiveApply, LiveClient, LivingLogs, Look, MoveEnd,
     kafka_options, live_client, make_live_plan,
 };
 use crate::engine::{Confirmed, LiveStore};
@@ -125,14 +125,11 @@ fn follow_freed(
             let Some(watch) = watch else { return Ok(()) };
             loop {
                 let so_far = watch.look(&live.client).await;
-                let stays = so_far.is_over().then(|| {
-                    let look = own.clone().and_then(|own| {
-                        let context = at_present(&context);
-                        Look::of(&context, own, BesideBroker::StructureOnly).ok()
-                    });
-                    let stays = watch.why_the_rest_stays(&at_present(&context), look.as_ref());
-                    stays.unwrap_or_else(|error| vec![error.to_string()])
-                });
+                let stays = if so_far.is_over() {
+                    Some(why_the_rest_stays(&context, live, (&watch, own.clone())).await)
+                } else {
+                    None
+                };
                 let is_over = stays.is_some();
                 let told = Event::Freed(Box::new(Freeing {
                     hash: change.hash.clone(),
@@ -154,6 +151,22 @@ fn follow_freed(
             let _ = news.send(News::Event(Event::Notice { level, text }));
         }
     });
+}
+
+/// Returns why segments stay, by what the brokers tell.
+async fn why_the_rest_stays(
+    context: &Context,
+    live: &LiveClient,
+    (watch, own): (&FreedWatch, Option<Candidate>),
+) -> Vec<String> {
+    let context = at_present(context);
+    let look = own.and_then(|own| Look::of(&context, own, BesideBroker::StructureOnly).ok());
+    let told = match &look {
+        Some(look) => LivingLogs::ask_by(live, look).await.ok(),
+        None => None,
+    };
+    let stays = watch.why_the_rest_stays(&context, (look.as_ref(), told.as_ref()));
+    stays.unwrap_or_else(|error| vec![error.to_string()])
 }
 
 /// Tells, from a thread, what waits for its old values.

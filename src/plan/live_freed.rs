@@ -10,6 +10,9 @@ use crate::terms::{Offset, Timestamp};
 /// What a pass and the deletion after it take beyond their times, in ms.
 const GRACE_MS: u64 = 5_000;
 
+/// How long is waited for brokers that do not say when they act, in ms: three times Kafka's default interval.
+pub const UNTOLD_LIMIT_MS: u64 = 15 * 60_000;
+
 /// A replica of a topic at one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplicaSize {
@@ -74,9 +77,11 @@ impl FreedSoFar {
         self.promised.is_some() && !self.brokers.is_empty() && self.brokers.iter().all(enough)
     }
 
-    /// Says whether nothing more is to come: all is freed, or it was due.
+    /// Says whether nothing more is to come: all is freed, or it was due; where nobody says when, once it was waited for long
+    /// enough.
     pub fn is_over(&self) -> bool {
-        let is_due = self.due().is_some_and(|due| self.at >= due);
+        let untold = self.since.0.saturating_add_unsigned(UNTOLD_LIMIT_MS);
+        let is_due = self.at >= self.due().unwrap_or(Timestamp(untold));
         self.brokers.is_empty() || is_due || self.is_all_freed()
     }
 }
@@ -158,6 +163,24 @@ mod tests {
         assert_eq!((freed[0].freed(), freed[0].records), (Some(20), 20));
         assert_eq!((freed[1].freed(), freed[1].records), (None, 0));
         assert!(!so_far(freed, 2_000).is_all_freed());
+    }
+
+    #[test]
+    fn who_does_not_say_when_is_not_waited_for_for_ever() {
+        let broker = BrokerFreed {
+            broker: 1,
+            before: 100,
+            now: Some(100),
+            records: 0,
+        };
+        let at = |ms: i64| FreedSoFar {
+            every_ms: None,
+            ..so_far(vec![broker], ms)
+        };
+        assert_eq!(at(0).due(), None);
+        let limit = i64::try_from(UNTOLD_LIMIT_MS).unwrap();
+        assert!(!at(limit).is_over());
+        assert!(at(limit + 1_000).is_over());
     }
 
     #[test]

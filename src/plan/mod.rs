@@ -36,7 +36,7 @@ pub use follower::{
 pub use inputs::{HandOver, LogConfig, OnLoss, RecoveryInputs};
 pub use kept::{DirUndo, FileOwner, KeptFile};
 pub use live::{CORDONED_LOG_DIRS, GroupBelow, KeyChange, LiveAct, LiveLoss, LivePlan};
-pub use live_freed::{BrokerFreed, FreedSoFar, ReplicaSize, freed_by_broker};
+pub use live_freed::{BrokerFreed, FreedSoFar, ReplicaSize, UNTOLD_LIMIT_MS, freed_by_broker};
 pub use live_groups::{GroupPosition, GroupPositions, KeptCommit};
 pub use live_mirrors::{LiveMirrors, MirrorBelow};
 pub use live_wish::{Cap, LiveWish, RecordsTo, parse_topic_setting};

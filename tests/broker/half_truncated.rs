@@ -193,7 +193,7 @@ fn inputs(
             leader: Some(1),
             as_of: Timestamp(source.now),
             source: EvidenceSource::Disk,
-            ends: std::collections::BTreeMap::new(),
+            ends: BTreeMap::new(),
         }),
         quarantine: Some("quarantine".into()),
     }

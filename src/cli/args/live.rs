@@ -53,6 +53,9 @@ pub struct DeleteRecordsArgs {
     /// So much goes from each replica, by the average of its records; whole segments only
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub free: Option<u64>,
+    /// Once it is done, wait until the brokers have freed it, at most so long (such as 10m); then say why the rest stays
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub wait_freed: Option<u64>,
     /// Print JSON lines
     #[arg(long)]
     pub json: bool,

@@ -1,10 +1,13 @@
 //! `delete-records`: what lies below an offset or a time goes, on the living cluster.
 
 use std::io::Write;
+use std::time::Duration;
 
 use crate::cli::args::DeleteRecordsArgs;
+use crate::cli::freed::FreedWatch;
+use crate::cli::freed_report::FreedReport;
 use crate::cli::live::Live;
-use crate::cli::live_act::run_wish;
+use crate::cli::live_act::run_and_keep;
 use crate::cli::{CliError, Context, Exit};
 use crate::plan::{LiveWish, RecordsTo};
 use crate::terms::Offset;
@@ -25,5 +28,21 @@ pub(in crate::cli) fn delete_records(
         to,
     };
     let live = Live::new(context)?;
-    run_wish(context, (&live, &wish), (&args.answers, args.json), out)
+    let (exit, carried) = run_and_keep(context, (&live, &wish), (&args.answers, args.json), out)?;
+    let (Some(seconds), Some(carried), Exit::Ok) = (args.wait_freed, carried, exit) else {
+        return Ok(exit);
+    };
+    let made = (carried.at, carried.before.as_slice());
+    let watch = live.run(FreedWatch::begin(&live.client, &carried.plan, made))?;
+    let Some(watch) = watch else {
+        return Ok(exit);
+    };
+    let told = FreedReport {
+        context,
+        live: &live,
+        watch: &watch,
+        json: args.json,
+    };
+    told.tell(Some(Duration::from_secs(seconds)), out)?;
+    Ok(exit)
 }

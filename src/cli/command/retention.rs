@@ -3,16 +3,17 @@
 use std::io::Write;
 use std::time::Duration;
 
-use crate::app::live_words::{freed_line, next_pass_in, reminder};
+use crate::app::live_words::reminder;
 use crate::cli::args::RetentionArgs;
 use crate::cli::freed::FreedWatch;
+use crate::cli::freed_report::FreedReport;
 use crate::cli::live::Live;
 use crate::cli::live_act::run_wish;
 use crate::cli::live_facts::{key_change, topic_values};
 use crate::cli::live_plan::kept_of;
-use crate::cli::report::{ConfigLine, FreedLine, JsonReport, Line};
-use crate::cli::{BesideBroker, CliError, Context, Exit, Look, clock};
-use crate::plan::{BrokerFreed, FreedSoFar, LiveWish};
+use crate::cli::report::{ConfigLine, JsonReport, Line};
+use crate::cli::{CliError, Context, Exit, clock};
+use crate::plan::LiveWish;
 use crate::terms::Timestamp;
 
 /// What is shown where nothing is to be changed.
@@ -25,8 +26,6 @@ const SHOWN: [&str; 7] = [
     "file.delete.delay.ms",
     "min.insync.replicas",
 ];
-/// How long from one look to the next while waiting.
-const PAUSE: Duration = Duration::from_secs(1);
 
 /// Runs `retention`.
 pub(in crate::cli) fn retention(
@@ -77,19 +76,13 @@ pub(in crate::cli) fn retention(
         }
         return Ok(Exit::Findings);
     };
-    let is_over = if let Some(seconds) = args.wait_freed {
-        wait(&live, (args, &watch), Duration::from_secs(seconds), out)?
-    } else {
-        let freed = live.run(watch.look(&live.client));
-        tell(args, &freed, out)?;
-        !freed.brokers.is_empty()
+    let told = FreedReport {
+        context,
+        live: &live,
+        watch: &watch,
+        json: args.json,
     };
-    if is_over && !args.json {
-        let look = Look::open(context, BesideBroker::StructureOnly).ok();
-        for line in watch.why_the_rest_stays(context, look.as_ref())? {
-            writeln!(out, "stays      {line}")?;
-        }
-    }
+    told.tell(args.wait_freed.map(Duration::from_secs), out)?;
     Ok(Exit::Findings)
 }
 
@@ -110,57 +103,6 @@ fn show(live: &Live, args: &RetentionArgs, out: &mut dyn Write) -> Result<(), Cl
             JsonReport::new(out).line(&Line::Config(config))?;
         } else {
             writeln!(out, "{key:<22} {value:<16} {origin}")?;
-        }
-    }
-    Ok(())
-}
-
-/// Waits until every broker has freed what was promised, or its pass must be over; says whether it is.
-fn wait(
-    live: &Live,
-    (args, watch): (&RetentionArgs, &FreedWatch),
-    limit: Duration,
-    out: &mut dyn Write,
-) -> Result<bool, CliError> {
-    let begin = std::time::Instant::now();
-    let mut told: Option<Vec<BrokerFreed>> = None;
-    loop {
-        let freed = live.run(watch.look(&live.client));
-        if told.as_ref() != Some(&freed.brokers) {
-            tell(args, &freed, out)?;
-            if !args.json {
-                let text = next_pass_in(freed.since, freed.every_ms, clock::now());
-                writeln!(out, "{text}")?;
-            }
-            out.flush()?;
-        }
-        if freed.is_over() {
-            return Ok(true);
-        }
-        told = Some(freed.brokers);
-        if begin.elapsed() + PAUSE >= limit {
-            return Ok(false);
-        }
-        live.run(async { tokio::time::sleep(PAUSE).await });
-    }
-}
-
-fn tell(args: &RetentionArgs, freed: &FreedSoFar, out: &mut dyn Write) -> Result<(), CliError> {
-    for broker in &freed.brokers {
-        if args.json {
-            let line = FreedLine {
-                topic: args.topic.clone(),
-                broker: broker.broker,
-                before_bytes: broker.before,
-                bytes: broker.now,
-                freed_bytes: broker.freed(),
-                promised_bytes: freed.promised,
-                freed_records: broker.records,
-            };
-            JsonReport::new(out).line(&Line::Freed(line))?;
-        } else {
-            let text = freed_line(broker, freed.promised);
-            writeln!(out, "freed      {text}")?;
         }
     }
     Ok(())

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::support::broker::PATIENCE;
+use crate::support::process::Process;
 use crate::support::source::now_ms;
 use crate::support::trio::{Told, Trio};
 
@@ -28,7 +29,7 @@ pub(super) fn acts_are_what_kafka_says(trio: &mut Trio) {
         .filter(|line| line["act"] == "live")
         .count();
     let cordons = if trio.kafka.is_4() { 2 } else { 0 };
-    assert_eq!(acts, 11 + cordons, "{}", audit.out);
+    assert_eq!(acts, 13 + cordons, "{}", audit.out);
 }
 
 fn retention_is_shortened_and_put_back(trio: &mut Trio) {
@@ -40,6 +41,7 @@ fn retention_is_shortened_and_put_back(trio: &mut Trio) {
         "file.delete.delay.ms=0",
         "--json",
     ];
+    trio.admin.run("commit readers clicks 0 100");
     let planned = trio.krescue(&set).exits(3);
     becomes(
         trio,
@@ -48,6 +50,9 @@ fn retention_is_shortened_and_put_back(trio: &mut Trio) {
     );
     let plan = &planned.lines[0];
     assert_eq!(plan["class"], "B", "{plan}");
+    assert_eq!(plan["groups"][0]["group"], "readers", "{plan}");
+    assert_eq!(plan["groups"][0]["committed"], 100, "{plan}");
+    assert_eq!(plan["groups_unasked"], serde_json::json!([]), "{plan}");
     let lost = plan["lost_bytes"].as_u64().unwrap();
     assert!((2_900_000..3_400_000).contains(&lost), "{plan}");
     let hash = plan["plan"].as_str().unwrap().to_owned();
@@ -74,6 +79,11 @@ fn retention_is_shortened_and_put_back(trio: &mut Trio) {
     let told = in_force(trio);
     assert_eq!(told.len(), 1);
     assert!(told[0].as_str().unwrap().contains(restore), "{told:?}");
+    // Kafka says what counts once the topic's own value is gone: all is kept, so nothing goes.
+    let back = trio.krescue(&["retention", "clicks", "--restore", "--json"]);
+    let plan = &back.exits(3).lines[0];
+    assert_eq!(plan["class"], "A", "{plan}");
+    assert_eq!(plan["lost_bytes"], 0, "{plan}");
     trio.krescue(&[
         "retention",
         "clicks",
@@ -103,6 +113,14 @@ fn retention_is_shortened_and_put_back(trio: &mut Trio) {
         .krescue(&["retention", "clicks", "--set", "retention.ms=1", "--json"])
         .exits(3);
     assert_eq!(nonsense.lines[0]["class"], "C");
+    trio.admin.run("create keyed 1,2,3 cleanup.policy=compact");
+    let keyed = ["retention", "keyed", "--set", "retention.ms=1h", "--json"];
+    let plan = &trio.krescue(&keyed).exits(3).lines[0];
+    assert_eq!(plan["class"], "A", "{plan}");
+    assert!(
+        plan["notes"][0].as_str().unwrap().contains("compact"),
+        "{plan}"
+    );
 }
 
 /// Waits as an operator would until the brokers have freed what goes; each does, whole segments, and Kafka says the same.
@@ -186,8 +204,11 @@ fn records_are_deleted(trio: &mut Trio) {
         "--apply",
         "--yes",
         &hash,
+        "--wait-freed",
+        "3s",
     ];
-    trio.krescue(&apply).exits(0);
+    let told = trio.krescue(&apply).exits(0).out;
+    assert!(told.contains("freed      broker"), "{told}");
     assert_eq!(trio.admin.run("offset clicks 0 earliest"), "4500");
     trio.krescue(&["delete-records", "clicks-0", "--to-offset", "5001"])
         .exits(4);
@@ -328,6 +349,7 @@ fn a_replica_moves(trio: &mut Trio) {
         .exits(4);
     trio.krescue(&["move", "clicks-0", "--cancel", "--broker", "3"])
         .exits(4);
+    a_move_is_ended_midway(trio, to);
     let words = [
         "move",
         "clicks-0",
@@ -341,6 +363,43 @@ fn a_replica_moves(trio: &mut Trio) {
     trio.krescue(&words).exits(0);
     let dirs = trio.admin.run("dirs 3 clicks");
     assert_eq!(dirs, format!("{{0={to}}}"));
+}
+
+/// So slow that it does not come to its end, a move tells how far it is; ended, it is no move any more, and who followed it says so.
+fn a_move_is_ended_midway(trio: &mut Trio, to: &str) {
+    const RATE: &str = "replica.alter.log.dirs.io.max.bytes.per.second";
+    let before = trio.admin.run("dirs 3 clicks");
+    trio.admin.run(&format!("set broker 3 {RATE} 1"));
+    becomes(
+        trio,
+        &format!("config broker 3 {RATE}"),
+        "DYNAMIC_BROKER_CONFIG 1",
+    );
+    let bootstrap = trio.bootstrap();
+    let start = ["move", "clicks-0", "--to", to, "--broker", "3"];
+    let start = [
+        &["--bootstrap", &bootstrap][..],
+        &start,
+        &["--apply", "--yes-to-all"],
+    ]
+    .concat();
+    let log = trio.broker(3).folder().join("move");
+    let mut moving = Process::spawn(&mut trio.command(&start), &log);
+    moving.wait_for("records are left to copy", PATIENCE);
+    let line = trio.replica("clicks", 0, 3);
+    assert_eq!(line["moving_to"], to, "{line}");
+    assert!(line["moving_left"].as_i64() > Some(0), "{line}");
+    let cancel = ["move", "clicks-0", "--cancel", "--broker", "3"];
+    trio.krescue(&[&cancel[..], &["--apply", "--yes-to-all"]].concat())
+        .exits(0);
+    assert_eq!(trio.admin.run("dirs 3 clicks"), before);
+    assert_eq!(moving.wait(PATIENCE).code(), Some(3), "{}", moving.output());
+    assert!(
+        moving.output().contains("was not moved"),
+        "{}",
+        moving.output()
+    );
+    trio.admin.run(&format!("set broker 3 {RATE}"));
 }
 
 /// A plan for a topic is none for the one that has its name later; old values of the former are put back as class C alone.

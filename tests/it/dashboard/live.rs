@@ -11,7 +11,7 @@ use krescue::plan::{
 };
 use krescue::terms::{Offset, Timestamp, TopicPartition};
 
-use super::fixtures::NOW;
+use super::fixtures::{NOW, listed};
 use super::replicas::told;
 use super::screens::keep;
 use super::session::Session;
@@ -58,6 +58,7 @@ fn deleted() -> LivePlan {
             partition,
             committed: Offset(47_900_000),
         }],
+        groups_unasked: vec!["the groups of broker 3: not authorized".to_owned()],
         mirrors: LiveMirrors {
             below: vec![MirrorBelow {
                 mirror: "west".to_owned(),
@@ -282,4 +283,20 @@ fn a_value_in_force_is_reminded_of_until_it_is_put_back() {
         topic: "orders".to_owned(),
     };
     assert_eq!(session.take_acts(), [Effect::PlanLive(wish)]);
+}
+
+#[test]
+fn a_value_in_force_is_told_of_although_the_broker_is_down() {
+    let mut session = listed();
+    assert!(!session.screen(80, 24).contains("EMERGENCY VALUE"));
+    session.event(Event::InForce(vec![KeptChange {
+        plan: shortened(),
+        since: Timestamp(NOW.0 - 7_200_000),
+    }]));
+    for pane in ["1", "3", "5", "7"] {
+        session.type_keys(pane);
+        let screen = session.screen(80, 24);
+        let head = screen.lines().next().unwrap();
+        assert!(head.contains("EMERGENCY VALUE"), "{pane}: {head}");
+    }
 }

@@ -32,6 +32,7 @@ pub(super) fn set(
         json,
         words: words(args, sources),
         out,
+        carried: None,
     };
     if let Some(exit) = run.stored()? {
         return Ok(Some(exit));
