@@ -68,10 +68,10 @@ impl LivingCluster {
             let properties = properties.map(|path| read_client_properties(path));
             let client = client_of(peers.clone(), properties.transpose()?.as_ref())?;
             let live = Live::of(client, "this host's metadata")?;
-            let answer = live.run(tokio::time::timeout(
-                UNNAMED_LIMIT,
-                answers(&live.client, by.node_id),
-            ));
+            // The timer needs the runtime around it.
+            let answer = live.run(async {
+                tokio::time::timeout(UNNAMED_LIMIT, answers(&live.client, by.node_id)).await
+            });
             let late = |_| CliError::failed(format!("no answer in {} s", UNNAMED_LIMIT.as_secs()));
             Ok(answer.map_err(late)??)
         };
