@@ -102,7 +102,7 @@ pub enum FindingCode {
     LastInSyncCopy,
     /// Other replicas that are in sync.
     OtherReplicas,
-    /// The living cluster was named and could not be asked.
+    /// The living cluster could not be asked, though it was named or the metadata says where its brokers listen.
     ClusterNotAsked,
     /// The log's oldest segments go, and it starts later.
     LogStartMoves,

@@ -11,10 +11,7 @@ use crate::disk::{
 use crate::engine::read::dir_facts::read_whole;
 use crate::format::file_name::{DELETED_SUFFIX, FileKind, PartitionFile, leading_offset};
 use crate::format::{producer_snapshot, time_index};
-use crate::log::{
-    Feed, Finding, FindingCode, GapSearch, HeaderTimes, OffsetGap, SegmentParser as _, Severity,
-    TimeWalk, gap_suspects,
-};
+use crate::log::{Feed, Finding, FindingCode, HeaderTimes, SegmentParser as _, Severity, TimeWalk};
 use crate::plan::retention::{
     HighWatermark, LeftoverKind, LeftoverSegment, LogFacts, LogRole, OpenTransaction, SegmentFacts,
     TimeSource,
@@ -23,13 +20,6 @@ use crate::terms::{Offset, Position, Timestamp, TopicPartition};
 
 /// The largest producer snapshot that is read: 46 bytes a producer, for half a million of them.
 const MAX_SNAPSHOT: u64 = 24 << 20;
-
-/// How many bytes of a closed segment are walked at most to see whether the next one follows: index entries are 4 KiB apart by
-/// default, and a segment without an index is read in full by the boot anyway, not here.
-const FARTHEST: u64 = 16 << 20;
-
-/// A segment's end lies too far behind what its index leads to.
-struct TooFar;
 
 /// What decides beside the files of the dir.
 #[derive(Debug, Clone)]
@@ -78,8 +68,8 @@ pub(in crate::engine) struct LogFiles<'a> {
 /// A segment's files, as far as they are there.
 #[derive(Debug, Default)]
 pub(super) struct Files {
-    base_offset: Offset,
-    log: Option<FileStat>,
+    pub(super) base_offset: Offset,
+    pub(super) log: Option<FileStat>,
     index: Option<FileStat>,
     time_index: Option<FileStat>,
     allocated: u64,
@@ -206,7 +196,7 @@ fn leftover(entry: &Listed, parsed: PartitionFile) -> Option<LeftoverSegment> {
 }
 
 pub(super) struct LogRead<'a> {
-    files: &'a LogFiles<'a>,
+    pub(super) files: &'a LogFiles<'a>,
     dir: &'a Path,
     buffer: WindowBuffer,
     findings: Vec<Finding>,
@@ -214,7 +204,7 @@ pub(super) struct LogRead<'a> {
 
 /// What decides how a segment's largest timestamp is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+pub(super) enum Way {
     /// The last entry of the time index, whatever it is.
     TimeIndex,
     /// The last written entry, and the headers behind it.
@@ -232,62 +222,6 @@ impl<'a> LogRead<'a> {
             buffer: WindowBuffer::default(),
             findings: Vec::new(),
         }
-    }
-
-    /// Returns the places where a segment ends before the next one begins; one whose end cannot be read is left out, one whose
-    /// end is far behind what its index leads to is counted.
-    pub(super) fn gaps(&mut self, groups: &[Files], which: Gaps) -> GapSearch {
-        let len = |group: &Files| group.log.map_or(0, |stat| stat.len);
-        let closed = groups.len().saturating_sub(1);
-        let sizes = groups.iter().map(|group| (group.base_offset, len(group)));
-        let numbers = match which {
-            Gaps::Unread => return GapSearch::default(),
-            Gaps::Suspects => gap_suspects(&sizes.collect::<Vec<_>>()),
-            Gaps::All => (0..closed).collect(),
-        };
-        let mut search = GapSearch::default();
-        for number in numbers {
-            let (Some(group), Some(next)) = (groups.get(number), groups.get(number + 1)) else {
-                continue;
-            };
-            let tail = if (self.files.is_wanted)() {
-                self.near_tail(group)
-            } else {
-                Err(TooFar)
-            };
-            let Ok(tail) = tail else {
-                search.unread += 1;
-                continue;
-            };
-            let Some((tail, from)) = tail.and_then(|tail| Some((tail, tail.next_offset?))) else {
-                continue;
-            };
-            // One that is damaged or torn is what recovery tells of.
-            if tail.end.0 == len(group) && from < next.base_offset {
-                search.gaps.push(OffsetGap {
-                    after: group.base_offset,
-                    from,
-                    to: next.base_offset,
-                });
-            }
-        }
-        search
-    }
-
-    /// Walks the headers behind a segment's last index entry, if that is not too many bytes; `Ok(None)` if it cannot be read.
-    fn near_tail(&mut self, group: &Files) -> Result<Option<HeaderTimes>, TooFar> {
-        let len = group.log.map_or(0, |stat| stat.len);
-        let Some(start) = self.walk_from(group, Way::Tail) else {
-            return Ok(None);
-        };
-        let near = |start: u64| (len.saturating_sub(start) <= FARTHEST).then_some(());
-        near(start.0).ok_or(TooFar)?;
-        let times = self.walk(group, TimeWalk::new(start, len));
-        if start.0 > 0 && times.is_some_and(|times| times.next_offset.is_none()) {
-            near(0).ok_or(TooFar)?;
-            return Ok(self.walk(group, TimeWalk::new(Position(0), len)));
-        }
-        Ok(times)
     }
 
     /// Returns the segments, and what the headers at the end of the last one say; `None` if they cannot be read.
@@ -383,7 +317,7 @@ impl<'a> LogRead<'a> {
     }
 
     /// Returns from where on the headers of a segment are walked: from its begin, or from its last index entry on.
-    fn walk_from(&mut self, group: &Files, way: Way) -> Option<Position> {
+    pub(super) fn walk_from(&mut self, group: &Files, way: Way) -> Option<Position> {
         let Some(stat) = group.index.filter(|_| way != Way::Headers) else {
             return Some(Position(0));
         };
@@ -417,7 +351,7 @@ impl<'a> LogRead<'a> {
             .filter(|timestamp| timestamp.0 >= 0)
     }
 
-    fn walk(&mut self, group: &Files, mut walk: TimeWalk) -> Option<HeaderTimes> {
+    pub(super) fn walk(&mut self, group: &Files, mut walk: TimeWalk) -> Option<HeaderTimes> {
         let path = self.path(group.base_offset, FileKind::Log);
         let len = group.log.map_or(0, |stat| stat.len);
         let counter = AtomicU64::new(0);
