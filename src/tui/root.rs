@@ -183,8 +183,14 @@ fn head(state: &State, theme: &Theme, area: Rect, buf: &mut Buffer) {
     let clock = text::clock(state.now, &state.setup.zone);
     let mut right = format!("{mode}  {clock} ");
     // Whatever else the screen says, also while nothing runs: it is to be put back.
-    if !state.world.in_force.is_empty() {
-        right = format!("EMERGENCY VALUE  {right}");
+    let is_changed = !state.world.in_force.is_empty();
+    if is_changed {
+        let badge = if area.width < 100 {
+            "EMERGENCY"
+        } else {
+            "EMERGENCY VALUE"
+        };
+        right = format!("{badge}  {right}");
     }
     if let Some(frozen) = &state.frozen {
         let since = text::clock(frozen.since, &state.setup.zone);
@@ -202,8 +208,13 @@ fn head(state: &State, theme: &Theme, area: Rect, buf: &mut Buffer) {
     } else {
         parts.push(state.setup.host.clone());
     }
-    let left = format!(" krescue │ {}", parts.join(" · "));
     let room = area.width.saturating_sub(width(&right) + 1);
+    let parts = parts.join(" · ");
+    let mut left = format!(" krescue │ {parts}");
+    if is_changed && width(&left) > room {
+        // Whether the broker runs counts for more than a name.
+        left = format!(" {parts}");
+    }
     let end = put(buf, area, (0, 0), &cut(&left, room), theme.title);
     put_right(buf, area, (end, 0), &right, theme.title);
     if state.session.is_armed() {

@@ -288,7 +288,7 @@ fn a_value_in_force_is_reminded_of_until_it_is_put_back() {
 #[test]
 fn a_value_in_force_is_told_of_although_the_broker_is_down() {
     let mut session = listed();
-    assert!(!session.screen(80, 24).contains("EMERGENCY VALUE"));
+    assert!(!session.screen(80, 24).contains("EMERGENCY"));
     session.event(Event::InForce(vec![KeptChange {
         plan: shortened(),
         since: Timestamp(NOW.0 - 7_200_000),
@@ -297,6 +297,7 @@ fn a_value_in_force_is_told_of_although_the_broker_is_down() {
         session.type_keys(pane);
         let screen = session.screen(80, 24);
         let head = screen.lines().next().unwrap();
-        assert!(head.contains("EMERGENCY VALUE"), "{pane}: {head}");
+        assert!(head.contains("EMERGENCY  "), "{pane}: {head}");
+        assert!(head.contains("down, unclean"), "{pane}: {head}");
     }
 }
