@@ -159,19 +159,19 @@ pub(super) async fn loss_of(
     now: Timestamp,
 ) -> Result<Loss, ClientError> {
     let settings = Settings { values, changes };
-    let mut lost = Loss {
+    let mut found = Loss {
         notes: settings.notes(),
         ..Loss::default()
     };
     let (time, size) = match settings.limits() {
         // The size of what lies in remote storage is not told.
-        Limits::Tighter { size: Some(_), .. } if settings.is_tiered() => return Ok(lost),
-        Limits::Unknown => return Ok(lost),
+        Limits::Tighter { size: Some(_), .. } if settings.is_tiered() => return Ok(found),
+        Limits::Unknown => return Ok(found),
         Limits::Same => (None, None),
         Limits::Tighter { time, size } => (time, size),
     };
     let mut cuts = Cuts::new();
-    let mut loss = LiveLoss {
+    let mut sum = LiveLoss {
         bytes: Some(0),
         records: Some(0),
     };
@@ -182,24 +182,24 @@ pub(super) async fn loss_of(
             let answers = answers.await?;
             for partition in &partitions {
                 let Some(gone) = answers.gone(partition, limits) else {
-                    return Ok(lost);
+                    return Ok(found);
                 };
                 let cut = Offset(gone.start.0.saturating_add_unsigned(gone.records));
                 cuts.insert(partition.clone(), (gone.start, cut));
-                let sum = |sum: u64, more: u64| sum.saturating_add(more);
-                loss.bytes = loss.bytes.zip(gone.bytes).map(|(a, b)| sum(a, b));
-                loss.records = loss.records.map(|records| sum(records, gone.records));
+                let add = |a: u64, b: u64| a.saturating_add(b);
+                sum.bytes = sum.bytes.zip(gone.bytes).map(|(a, b)| add(a, b));
+                sum.records = sum.records.map(|records| add(records, gone.records));
             }
         }
         let mut leaderless = metadata.partitions.values();
         if leaderless.any(|known| known.leader.is_none()) {
             // What goes of them goes once they are led again.
-            return Ok(lost);
+            return Ok(found);
         }
     }
-    lost.loss = loss;
-    lost.cuts = Some(cuts);
-    Ok(lost)
+    found.loss = sum;
+    found.cuts = Some(cuts);
+    Ok(found)
 }
 
 /// What a leader says of partitions.

@@ -78,7 +78,7 @@ impl CleanerLog {
             .filter_map(|path| OneFile::open(path, began))
             .collect();
         let starts = files.iter().filter_map(|file| file.started).max();
-        let begun = files.iter().filter_map(|file| file.began).max();
+        let of_process = files.iter().filter_map(|file| file.began).max();
         let since = |start: Option<LineTime>, at: LineTime| start.is_none_or(|start| at >= start);
         let cleaned = |partition: &TopicPartition| {
             let times = files.iter().filter_map(|file| file.cleaned.get(partition));
@@ -87,7 +87,7 @@ impl CleanerLog {
         let given_up = files.iter().flat_map(|file| &file.given_up);
         // Without the begin of the process in sight the start of its cleaner has to do.
         let given_up = given_up.filter(|(at, of)| {
-            since(begun.or(starts), *at)
+            since(of_process.or(starts), *at)
                 && cleaned(&of.partition).is_none_or(|cleaned| cleaned < *at)
         });
         let mut found = Self::default();
@@ -97,7 +97,9 @@ impl CleanerLog {
             }
         }
         let died = files.iter().filter_map(|file| file.died.as_ref());
-        let died = died.filter(|(at, _)| since(begun.max(starts), *at)).max();
+        let died = died
+            .filter(|(at, _)| since(of_process.max(starts), *at))
+            .max();
         found.died = died.map(|(_, cause)| cause.clone());
         found
     }
