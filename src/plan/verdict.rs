@@ -55,7 +55,7 @@ pub struct Ask {
     pub decided: OnLoss,
     /// Who else has the partition; `None` if nothing says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub replicas: Option<ReplicaEvidence>,
+    pub replicas: Option<Box<ReplicaEvidence>>,
     /// Why the replica cannot be set aside; `None` if it can, and then that is the first thing to think of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_set_aside: Option<String>,

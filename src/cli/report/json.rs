@@ -79,7 +79,7 @@ impl Report for JsonReport<'_> {
             _ => (0, Some(0), 0),
         };
         let replicas = match &log.verdict {
-            Verdict::Ask(ask) => ask.replicas.as_ref(),
+            Verdict::Ask(ask) => ask.replicas.as_deref(),
             _ => None,
         };
         let number = |offset: Option<Offset>| offset.map(|offset| offset.0);

@@ -114,7 +114,7 @@ impl Recovery {
             lost_segments: if is_left { 0 } else { loss.segments },
             accepted: decided != OnLoss::Ask,
             decided,
-            replicas: self.inputs.replicas.clone(),
+            replicas: self.inputs.replicas.clone().map(Box::new),
             no_set_aside: self.forbids_set_aside(),
         };
         Some((ask, findings))
@@ -134,7 +134,7 @@ impl Recovery {
             lost_segments: logs().count() as u64,
             accepted: true,
             decided: OnLoss::SetAside,
-            replicas: self.inputs.replicas.clone(),
+            replicas: self.inputs.replicas.clone().map(Box::new),
             no_set_aside: None,
         };
         (ask, self.told_set_aside().into_iter().collect())

@@ -159,7 +159,7 @@ fn open_ask() -> Ask {
         accepted: false,
         decided: OnLoss::Ask,
         no_set_aside: replicas.forbids_set_aside(NOW),
-        replicas: Some(replicas),
+        replicas: Some(Box::new(replicas)),
     }
 }
 

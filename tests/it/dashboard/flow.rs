@@ -259,7 +259,7 @@ fn to_set_a_replica_aside_comes_first_where_others_have_it_and_is_refused_where_
     for log in logs {
         if let Verdict::Ask(ask) = &mut log.verdict {
             ask.no_set_aside = None;
-            ask.replicas = Some(evidence());
+            ask.replicas = Some(Box::new(evidence()));
         }
     }
     for keys in ["xb", ":set-aside\n"] {
