@@ -126,7 +126,7 @@ fn it_is_offered_where_nothing_is_decided_yet() {
     };
     let plan = flipped().plan(&asked);
     assert_eq!(ask(&plan).no_set_aside, None);
-    assert_eq!(ask(&plan).replicas, Some(evidence(&[2, 3])));
+    assert_eq!(ask(&plan).replicas.as_deref(), Some(&evidence(&[2, 3])));
     assert!(!ask(&plan).accepted);
 }
 

@@ -7,6 +7,7 @@ use super::facts::{
     PartitionFacts, SmallFile,
 };
 use crate::format::file_name::{CLEAN_SHUTDOWN_MARKER, DirName};
+use crate::log::GapSearch;
 use crate::plan::EntryKind;
 use crate::terms::{KafkaVersion, Offset, Timestamp};
 
@@ -68,6 +69,6 @@ pub(super) fn log(name: &str, recovery_point: i64, segments: &[u64]) -> Partitio
         epochs: SmallFile::Missing,
         epochs_in_log: None,
         recovery_point: Offset(recovery_point),
-        gaps: Vec::new(),
+        gaps: GapSearch::default(),
     }
 }
