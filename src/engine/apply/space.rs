@@ -29,7 +29,7 @@ struct Needs {
 impl Needs {
     /// Adds what is kept of one dir below `root`: bytes that are copied, 0 for a link.
     fn keep(&mut self, root: &Path, copied: impl Iterator<Item = u64>) {
-        self.path = root.to_owned();
+        root.clone_into(&mut self.path);
         self.names += 2;
         for len in copied {
             self.files.push(len);
@@ -258,16 +258,16 @@ mod tests {
     use crate::plan::{CheckpointEntry, PlanAct, StopState};
     use crate::terms::{KafkaVersion, Offset, Timestamp, TopicPartition};
 
-    fn entries(topic: &str) -> Option<Vec<CheckpointEntry>> {
+    fn entries(topic: &str) -> Vec<CheckpointEntry> {
         let topic_partition = TopicPartition {
             topic: topic.into(),
             partition: 0,
         };
         let offset = Offset(7);
-        Some(vec![CheckpointEntry {
+        vec![CheckpointEntry {
             topic_partition,
             offset,
-        }])
+        }]
     }
 
     fn plan_of(dir: LogDirPlan) -> RecoveryPlan {
@@ -311,7 +311,7 @@ mod tests {
         std::fs::write(at("log-start-offset-checkpoint"), [b'x'; 300]).unwrap();
         std::fs::write(at(CLEAN_SHUTDOWN_MARKER), "{}").unwrap();
         let plan = plan_of(LogDirPlan {
-            log_starts: entries("t"),
+            log_starts: Some(entries("t")),
             removes_marker: true,
             mends: vec![Mend::Write {
                 file: "meta.properties".to_owned(),

@@ -325,13 +325,15 @@ fn told_of_ask(ask: &Ask, world: &World, theme: &Theme) -> Vec<Told> {
         None => "x b set the whole replica aside, to be fetched again, ",
         Some(_) => "",
     };
-    let here = match ask.can_cut_here() {
-        true => "x c cut only here, ",
-        false => "",
+    let here = if ask.can_cut_here() {
+        "x c cut only here, "
+    } else {
+        ""
     };
-    let all = match ask.can_leave() {
-        true => "x e keep all of it, ",
-        false => "",
+    let all = if ask.can_leave() {
+        "x e keep all of it, "
+    } else {
+        ""
     };
     let krescue =
         format!("leaves it until you decide (class C): {first}{here}{all}x f Kafka's way");
