@@ -24,7 +24,7 @@ pub(super) type Cuts = BTreeMap<TopicPartition, (Offset, Offset)>;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Loss {
     /// On each replica, at most.
-    pub(super) loss: LiveLoss,
+    pub(super) amount: LiveLoss,
     /// Where logs are cut; `None` if that is not known.
     pub(super) cuts: Option<Cuts>,
     /// What must be known beside it.
@@ -197,7 +197,7 @@ pub(super) async fn loss_of(
             return Ok(found);
         }
     }
-    found.loss = sum;
+    found.amount = sum;
     found.cuts = Some(cuts);
     Ok(found)
 }

@@ -73,7 +73,7 @@ async fn plan(
             changes,
         },
         restores,
-        loss: lost.loss,
+        loss: lost.amount,
         groups: groups.below,
         groups_unasked: groups.unasked,
         notes: lost.notes,

@@ -138,10 +138,10 @@ impl Recovery {
                 "{taken} is not a file: a boot fails to open the segment"
             )));
         }
-        let broken = if !state.dir.contains(&index) {
-            Broken::Yes(self.missing_index(base, &index))
-        } else {
+        let broken = if state.dir.contains(&index) {
             self.load_side_indexes(state, base)?
+        } else {
+            Broken::Yes(self.missing_index(base, &index))
         };
         if let Broken::Yes(finding) = broken {
             state.repaired.insert(base);
