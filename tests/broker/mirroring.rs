@@ -596,15 +596,16 @@ impl Pair {
                 continue;
             };
             let copies: BTreeSet<&str> = copies.iter().map(|(_, value)| value.as_str()).collect();
-            let copied = records
+            let arrived = records
                 .iter()
                 .filter(|(_, it)| copies.contains(it.as_str()));
-            let last = copied.map(|(offset, _)| *offset).max().unwrap();
+            let last = arrived.map(|(offset, _)| *offset).max().unwrap();
             let (end, _) = records.last().unwrap();
+            let number: i64 = partition.parse().unwrap();
             let is_it = |line: &&Value| {
                 line["kind"] == "mirrored_partition"
                     && line["topic"] == **topic
-                    && line["partition"].to_string() == *partition
+                    && line["partition"] == number
             };
             let line = lines.iter().find(is_it).unwrap();
             assert_eq!(line["behind"], end - last, "{line}");

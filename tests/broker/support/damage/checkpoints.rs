@@ -89,7 +89,7 @@ fn one(path: &Path, way: &str, random: &mut Random) {
             joined(&lines)
         }
         "version" => {
-            lines[0] = "1".to_owned();
+            "1".clone_into(&mut lines[0]);
             joined(&lines)
         }
         "no-newline" => whole.trim_end().to_owned(),
