@@ -126,8 +126,10 @@ JSON lines (--json)
   for people are on the standard error, with what is refused or failed.
   status --json is one object in one line: the fields of run, then situation
   logs segments bytes scan_bytes findings preflight (fatal loss warning
-  routine worst) crash_cost_bytes undecided_asks not_seen dirs running_jobs
-  killed_job in_force exit; its metadata has mode (kraft,
+  routine worst) crash_cost_bytes undecided_asks booting boot (phase
+  bytes_done bytes_total bytes_per_s logs_done logs_total end_time; null while
+  none boots) not_seen dirs running_jobs killed_job in_force exit; its
+  metadata has mode (kraft,
   zookeeper) next_offset timestamp features leader_id leader_epoch voters
   voters_source bootstrap_file bootstrap_features text. While no broker runs
   it has ends (topic partition dir leader_epoch log_end_offset recovered_first

@@ -22,7 +22,7 @@ pub(in crate::engine) fn finish(spec: &PlanSpec, target: &LogTarget, plan: &mut 
         }
     }
     note_what_is_no_file(target, plan);
-    note_gaps(target, plan);
+    note_gaps(spec, target, plan);
     if matches!(spec.beside, Beside::LiveBroker { .. }) {
         leave_to_the_broker(target, plan);
         return;
@@ -54,8 +54,9 @@ fn note_what_is_no_file(target: &LogTarget, plan: &mut PartitionPlan) {
 }
 
 /// Offsets between two segments that neither holds, where the first was read and is whole.
-fn note_gaps(target: &LogTarget, plan: &mut PartitionPlan) {
-    if !target.is_gapless {
+fn note_gaps(spec: &PlanSpec, target: &LogTarget, plan: &mut PartitionPlan) {
+    // `verify` compares the segments by itself.
+    if !target.is_gapless || spec.verify {
         return;
     }
     let gaps = plan.segments.windows(2).filter_map(|pair| {
