@@ -100,7 +100,7 @@ fn all() -> Vec<Kind> {
 }
 
 /// Copies of each partition: with the one as it is, more than 200 logs.
-const COPIES: u32 = 4;
+const COPIES: u32 = 5;
 /// Damaged logs that a round must have at least.
 const DAMAGED: usize = 150;
 
