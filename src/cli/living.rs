@@ -123,7 +123,9 @@ impl LivingCluster {
             leader: found.leader,
             as_of: self.at,
             source: EvidenceSource::Cluster,
-            ends: self.ends.get(partition).cloned().unwrap_or_default(),
+            ends: (self.ends.get(partition).into_iter().flatten())
+                .map(|(broker, end)| (*broker, *end))
+                .collect(),
         })
     }
 }

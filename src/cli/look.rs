@@ -1,6 +1,5 @@
 //! What is known before a plan is made: broker, log dirs, release, topics' settings, who uses the dirs.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::RecvTimeoutError;
@@ -234,7 +233,7 @@ impl Look {
                 leader: of_partition.leader,
                 as_of: image.timestamp,
                 source: EvidenceSource::Disk,
-                ends: BTreeMap::new(),
+                ends: Vec::new(),
             })
         })
     }

@@ -1,7 +1,5 @@
 //! Who else has a partition.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use crate::log::{Finding, FindingCode, Severity};
@@ -32,9 +30,10 @@ pub struct ReplicaEvidence {
     /// Where it is from.
     #[serde(default)]
     pub source: EvidenceSource,
-    /// Where the logs of other replicas end, each by its own broker's answer; without those that did not answer.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub ends: BTreeMap<i32, Offset>,
+    /// Brokers and where the replica's log ends on each (exclusive), by its own answer; without those that did not answer.
+    /// Pairs, as a tagged value of JSON has no numbers for keys.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ends: Vec<(i32, Offset)>,
 }
 
 impl ReplicaEvidence {
@@ -59,8 +58,8 @@ impl ReplicaEvidence {
     /// Returns the in-sync brokers beside this one in words, with the ends of their logs where they are known; `None` if there is
     /// none.
     pub fn others_in_words(&self) -> Option<String> {
-        let word = |id: i32| match self.ends.get(&id) {
-            Some(end) => format!("{id} (its log ends at {end})"),
+        let word = |id: i32| match self.ends.iter().find(|(broker, _)| *broker == id) {
+            Some((_, end)) => format!("{id} (its log ends at {end})"),
             None => id.to_string(),
         };
         let others: Vec<String> = self.others().map(word).collect();
@@ -144,7 +143,7 @@ mod tests {
             leader: Some(2),
             as_of: Timestamp(0),
             source: EvidenceSource::Cluster,
-            ends: BTreeMap::from([(1, Offset(9)), (2, Offset(700))]),
+            ends: vec![(1, Offset(9)), (2, Offset(700))],
         };
         let words = evidence.others_in_words().unwrap();
         assert_eq!(words, "brokers 3, 2 (its log ends at 700)");

@@ -208,7 +208,7 @@ fn of_a_replica_that_is_set_aside() {
                 leader: Some(2),
                 as_of: NOW,
                 source: EvidenceSource::Cluster,
-                ends: BTreeMap::new(),
+                ends: Vec::new(),
             })
         });
         stored(&work.path("state"), spec)

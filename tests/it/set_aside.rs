@@ -29,7 +29,7 @@ fn evidence(isr: &[i32]) -> ReplicaEvidence {
         leader: isr.first().copied(),
         as_of: Timestamp(1_700_000_090_000),
         source: EvidenceSource::Cluster,
-        ends: BTreeMap::new(),
+        ends: vec![(2, Offset(3_999))],
     }
 }
 

@@ -67,7 +67,7 @@ fn replicas(isr: &[i32]) -> ReplicaEvidence {
         leader: Some(2),
         as_of: Timestamp(1_700_000_390_000),
         source: EvidenceSource::Disk,
-        ends: BTreeMap::new(),
+        ends: Vec::new(),
     }
 }
 

@@ -226,7 +226,7 @@ fn truncation(work: &Path) -> PlanSpec {
         leader: Some(2),
         as_of: NOW,
         source: EvidenceSource::Disk,
-        ends: BTreeMap::new(),
+        ends: Vec::new(),
     };
     let partition = TopicPartition::new("t", 0);
     spec.truncation = Some(TruncationSpec {

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::support::broker::PATIENCE;
-use crate::support::process::Process;
 use crate::support::source::now_ms;
 use crate::support::trio::{Told, Trio};
 
@@ -29,7 +28,7 @@ pub(super) fn acts_are_what_kafka_says(trio: &mut Trio) {
         .filter(|line| line["act"] == "live")
         .count();
     let cordons = if trio.kafka.is_4() { 2 } else { 0 };
-    assert_eq!(acts, 13 + cordons, "{}", audit.out);
+    assert_eq!(acts, 11 + cordons, "{}", audit.out);
 }
 
 fn retention_is_shortened_and_put_back(trio: &mut Trio) {
@@ -349,7 +348,6 @@ fn a_replica_moves(trio: &mut Trio) {
         .exits(4);
     trio.krescue(&["move", "clicks-0", "--cancel", "--broker", "3"])
         .exits(4);
-    a_move_is_ended_midway(trio, to);
     let words = [
         "move",
         "clicks-0",
@@ -363,43 +361,6 @@ fn a_replica_moves(trio: &mut Trio) {
     trio.krescue(&words).exits(0);
     let dirs = trio.admin.run("dirs 3 clicks");
     assert_eq!(dirs, format!("{{0={to}}}"));
-}
-
-/// So slow that it does not come to its end, a move tells how far it is; ended, it is no move any more, and who followed it says so.
-fn a_move_is_ended_midway(trio: &mut Trio, to: &str) {
-    const RATE: &str = "replica.alter.log.dirs.io.max.bytes.per.second";
-    let before = trio.admin.run("dirs 3 clicks");
-    trio.admin.run(&format!("set broker 3 {RATE} 1"));
-    becomes(
-        trio,
-        &format!("config broker 3 {RATE}"),
-        "DYNAMIC_BROKER_CONFIG 1",
-    );
-    let bootstrap = trio.bootstrap();
-    let start = ["move", "clicks-0", "--to", to, "--broker", "3"];
-    let start = [
-        &["--bootstrap", &bootstrap][..],
-        &start,
-        &["--apply", "--yes-to-all"],
-    ]
-    .concat();
-    let log = trio.broker(3).folder().join("move");
-    let mut moving = Process::spawn(&mut trio.command(&start), &log);
-    moving.wait_for("records are left to copy", PATIENCE);
-    let line = trio.replica("clicks", 0, 3);
-    assert_eq!(line["moving_to"], to, "{line}");
-    assert!(line["moving_left"].as_i64() > Some(0), "{line}");
-    let cancel = ["move", "clicks-0", "--cancel", "--broker", "3"];
-    trio.krescue(&[&cancel[..], &["--apply", "--yes-to-all"]].concat())
-        .exits(0);
-    assert_eq!(trio.admin.run("dirs 3 clicks"), before);
-    assert_eq!(moving.wait(PATIENCE).code(), Some(3), "{}", moving.output());
-    assert!(
-        moving.output().contains("was not moved"),
-        "{}",
-        moving.output()
-    );
-    trio.admin.run(&format!("set broker 3 {RATE}"));
 }
 
 /// A plan for a topic is none for the one that has its name later; old values of the former are put back as class C alone.

@@ -141,7 +141,7 @@ pub(super) fn evidence() -> ReplicaEvidence {
         leader: Some(2),
         as_of: Timestamp(NOW.0 - 90_000),
         source: EvidenceSource::Cluster,
-        ends: std::collections::BTreeMap::new(),
+        ends: Vec::new(),
     }
 }
 

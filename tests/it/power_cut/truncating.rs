@@ -52,7 +52,7 @@ fn a_power_cut_over_a_truncation_leaves_a_whole_log_down_to_the_target_at_most()
             leader: Some(1),
             as_of: case.inputs.now,
             source: EvidenceSource::Disk,
-            ends: std::collections::BTreeMap::new(),
+            ends: Vec::new(),
         };
         spec.replicas = Arc::new(move |_| Some(alone.clone()));
         spec.truncation = Some(truncation);

@@ -79,6 +79,6 @@ pub(crate) fn alone(as_of: Timestamp) -> ReplicaEvidence {
         leader: Some(1),
         as_of,
         source: EvidenceSource::Disk,
-        ends: BTreeMap::new(),
+        ends: Vec::new(),
     }
 }
