@@ -193,7 +193,7 @@ fn inputs(
             leader: Some(1),
             as_of: Timestamp(source.now),
             source: EvidenceSource::Disk,
-            ends: BTreeMap::new(),
+            ends: Vec::new(),
         }),
         quarantine: Some("quarantine".into()),
     }

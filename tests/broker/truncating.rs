@@ -460,7 +460,7 @@ fn krescue(source: &Source, folder: &Path, asked: &Asked) -> BTreeMap<String, Pa
         leader: Some(1),
         as_of: Timestamp(source.now),
         source: EvidenceSource::Disk,
-        ends: BTreeMap::new(),
+        ends: Vec::new(),
     };
     let topics: BTreeMap<String, LogConfig> = configs(&folder.join("topics"));
     let version = source.kafka.version.parse().unwrap();
