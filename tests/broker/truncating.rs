@@ -62,7 +62,7 @@ fn rounds(version: &str) {
     }
     let [mut cut, mut in_batch, mut same, mut refused] = [0; 4];
     let first = number("KRESCUE_SEED", 1);
-    for seed in first..first + number("KRESCUE_ROUNDS", 3) {
+    for seed in first..first + number("KRESCUE_ROUNDS", 2) {
         for (from, stop) in [
             (clean.as_path(), StopState::Clean),
             (source.folder.as_path(), StopState::Unclean),

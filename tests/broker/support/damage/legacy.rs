@@ -35,15 +35,6 @@ pub(crate) const KINDS: &[Kind] = &[
     }),
 ];
 
-/// With right checksums.
-pub(crate) const FORGED: &[Kind] = &[("messages-not-compressed", |victim, random| {
-    convert(victim, random, |random| How {
-        codec: *random.pick(&[Codec::Gzip, Codec::Snappy, Codec::Lz4]),
-        harm: Harm::NoCodec,
-        ..How::any(random)
-    })
-})];
-
 /// Records of a batch that are written as messages at most.
 const MOST: i64 = 40;
 
@@ -62,8 +53,6 @@ enum Harm {
     Flip,
     /// The segment ends in the last message.
     Cut,
-    /// A wrapper's value is not what its attributes say, and its checksum is right.
-    NoCodec,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -118,7 +107,7 @@ fn convert(
             new.truncate(random.between(last, end - 1));
             harm = format!(", cut to {}", new.len());
         }
-        Harm::None | Harm::NoCodec => {}
+        Harm::None => {}
     }
     if how.harm != Harm::Cut {
         let behind = batches[until - 1];
@@ -159,12 +148,7 @@ fn as_messages(batch: &Batch, log: &[u8], how: How) -> Vec<u8> {
         Codec::Snappy => (2, snappy(&inner)),
         Codec::Lz4 => (3, lz4(&inner, how.magic)),
     };
-    let value = if how.harm == Harm::NoCodec {
-        inner
-    } else {
-        packed
-    };
-    message((batch.last_offset, timestamp), how, id, &value)
+    message((batch.last_offset, timestamp), how, id, &packed)
 }
 
 /// One message without a key; `codec` is that of its value.

@@ -44,7 +44,6 @@ pub(crate) fn common() -> Vec<Kind> {
         index::KINDS,
         state::KINDS,
         segment::KINDS,
-        legacy::KINDS,
     ]
     .concat()
 }
@@ -54,16 +53,14 @@ pub(crate) fn tails() -> Vec<Kind> {
     tail::KINDS.to_vec()
 }
 
+/// Message sets of magic 0 and 1, as releases before 0.11 wrote them, whole and damaged.
+pub(crate) fn legacy() -> Vec<Kind> {
+    legacy::KINDS.to_vec()
+}
+
 /// What no crash leaves: batches, indexes, state files and segments that were forged.
 pub(crate) fn extended() -> Vec<Kind> {
-    [
-        batch::FORGED,
-        index::FORGED,
-        state::FORGED,
-        segment::FORGED,
-        legacy::FORGED,
-    ]
-    .concat()
+    [batch::FORGED, index::FORGED, state::FORGED, segment::FORGED].concat()
 }
 
 impl Victim {
