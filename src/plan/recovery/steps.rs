@@ -313,9 +313,9 @@ impl Order<'_> {
         };
         let removes = matches!(step.action, StepAction::Remove { .. });
         let is_new = is_new(&step.action);
-        let changes = matches!(
+        let writes = matches!(
             step.action,
-            StepAction::Write { .. } | StepAction::Allocate { .. } | StepAction::SetLen { .. }
+            StepAction::Write { .. } | StepAction::Allocate { .. }
         );
         let turn = match kind {
             FileKind::Log if matches!(step.action, StepAction::CopyPart { .. }) => Turn::Pieces,
@@ -338,7 +338,7 @@ impl Order<'_> {
             }
             FileKind::Snapshot => Turn::OlderSnapshots,
             _ if removes => Turn::Segments,
-            FileKind::Index | FileKind::TimeIndex if changes && self.is_swapped(offset) => {
+            FileKind::Index | FileKind::TimeIndex if writes && self.is_swapped(offset) => {
                 Turn::SwapIndexes
             }
             FileKind::Log if is_new => Turn::NewIndexes,
