@@ -2,6 +2,10 @@
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long a child of another process may take from its fork to its own program.
+const BEFORE_EXEC: Duration = Duration::from_millis(100);
 
 /// A process that may write to a log dir.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -144,18 +148,24 @@ fn deleted(link: &Path) -> Option<PathBuf> {
 
 fn writer(pid: u32, dirs: &[PathBuf]) -> Option<Writer> {
     let process = PathBuf::from(format!("/proc/{pid}"));
-    let file = std::fs::read_dir(process.join("fd"))
-        .ok()?
-        .flatten()
-        .find_map(|entry| {
+    let held = || {
+        let mut fds = std::fs::read_dir(process.join("fd")).ok()?.flatten();
+        fds.find_map(|entry| {
             let target = std::fs::read_link(entry.path()).ok()?;
             let inside = dirs.iter().any(|dir| target.starts_with(dir));
             let number = entry.file_name();
             (inside && is_writable(&process, Path::new(&number))).then_some(target)
-        })?;
+        })
+    };
+    held()?;
     if is_about_to_exec(&process) {
         return None;
     }
+    // Any other child that has not begun its own program has its parent's, and will have lost the files in a moment.
+    if parent_of(&process).is_some_and(|parent| program(&process) == program(&parent)) {
+        std::thread::sleep(BEFORE_EXEC);
+    }
+    let file = held()?;
     let command = std::fs::read_to_string(process.join("comm")).unwrap_or_default();
     Some(Writer {
         pid,
@@ -166,12 +176,19 @@ fn writer(pid: u32, dirs: &[PathBuf]) -> Option<Writer> {
 
 /// A child of this process that has not begun its own program yet only inherited the files.
 fn is_about_to_exec(process: &Path) -> bool {
-    let program = |process: &Path| std::fs::read_link(process.join("exe")).ok();
-    let status = std::fs::read_to_string(process.join("status")).unwrap_or_default();
-    let parent = status
-        .lines()
-        .find_map(|line| line.strip_prefix("PPid:")?.trim().parse::<u32>().ok());
-    parent == Some(std::process::id()) && program(process) == program(Path::new("/proc/self"))
+    let own = PathBuf::from(format!("/proc/{}", std::process::id()));
+    parent_of(process) == Some(own) && program(process) == program(Path::new("/proc/self"))
+}
+
+fn program(process: &Path) -> Option<PathBuf> {
+    std::fs::read_link(process.join("exe")).ok()
+}
+
+fn parent_of(process: &Path) -> Option<PathBuf> {
+    let status = std::fs::read_to_string(process.join("status")).ok()?;
+    let mut lines = status.lines();
+    let parent = lines.find_map(|line| line.strip_prefix("PPid:")?.trim().parse::<u32>().ok())?;
+    Some(PathBuf::from(format!("/proc/{parent}")))
 }
 
 fn is_writable(process: &Path, number: &Path) -> bool {

@@ -72,7 +72,7 @@ fn all_of_the_log_goes_and_its_topic_id_stays() {
         .iter()
         .find(|finding| finding.code == FindingCode::DecisionTaken)
         .unwrap();
-    let who = "brokers 2, 3 in sync by the living cluster of 2023-11-14T22:14:50.000Z (10 s ago)";
+    let who = "brokers 2 (its log ends at 3999), 3 in sync by the living cluster of 2023-11-14T22:14:50.000Z (10 s ago)";
     assert!(told.text.contains(who), "{}", told.text);
     assert!(codes(&plan).contains(&FindingCode::CrcMismatch));
 }
