@@ -160,14 +160,11 @@ fn estimates(wait: &mut Process, log: &std::path::Path) -> String {
             (left, was)
         })
         .collect();
-    // A burst that a busy machine holds up moves the end after it was told: a third must fit.
+    // A burst that a busy machine holds up moves the end after it was told: most must fit.
     #[expect(clippy::cast_precision_loss, reason = "seconds of a test")]
     let is_off = |(left, was): &&(u64, f64)| (*left as f64 - was).abs() > OFF.0.max(OFF.1 * was);
     let off = late.iter().filter(is_off).count();
-    assert!(
-        off * 3 <= late.len() * 2,
-        "{off} of {late:?} are off: {told:?}"
-    );
+    assert!(off * 2 <= late.len(), "{off} of {late:?} are off: {told:?}");
     let words = late
         .iter()
         .map(|(left, was)| format!("{left} s (was {was:.1})"));
