@@ -119,7 +119,8 @@ impl FreedWatch {
         let minutes = UNTOLD_LIMIT_MS / 60_000;
         (!is_told).then(|| {
             format!(
-                "a broker does not tell how often it looks, or how soon files go: it is waited for {minutes} min at most, and what                  stays may yet go"
+                "a broker does not tell how often it looks, or how soon files go: it is waited for {minutes} min at most, and what \
+                 stays may yet go"
             )
         })
     }
