@@ -70,9 +70,9 @@ impl<'a> LogApply<'a> {
         let numbered: Vec<(usize, &Step)> = plan.steps.iter().enumerate().collect();
         let stages = numbered.chunk_by(|_, (_, next)| !next.after_sync);
         let left = |stage: &[(usize, &'a Step)]| {
-            let mut left = stage.to_vec();
-            left.retain(|(number, _)| !done.has(*number));
-            left
+            let left = stage.iter().copied();
+            left.filter(|(number, _)| !done.has(*number))
+                .collect::<Vec<_>>()
         };
         let mut stages: Vec<_> = stages.map(left).filter(|left| !left.is_empty()).collect();
         stages.reverse();

@@ -27,11 +27,11 @@ pub(in crate::engine) fn check_log_permissions(
     storage: &dyn Storage,
     log_dir: &Path,
     dir_name: &str,
-    steps: &[Step],
+    steps: &[&Step],
 ) -> Result<(), String> {
     let dir = log_dir.join(dir_name);
     // Owner and mode are their owner's to change, of a dir that may not be written to as well.
-    let changes_names = |step: &Step| !matches!(step.action, StepAction::SetOwner { .. });
+    let changes_names = |step: &&Step| !matches!(step.action, StepAction::SetOwner { .. });
     if steps.iter().any(changes_names) {
         may_change_names(&dir)?;
     }

@@ -333,7 +333,7 @@ fn check_log(
         Err(error) if error.is_not_found() => return Ok((done, None)),
         stat => stat.map_err(|error| error.sentence())?,
     };
-    let left: Vec<Step> = done.left(&plan.steps).cloned().collect();
+    let left: Vec<&Step> = done.left(&plan.steps).collect();
     check_log_permissions(storage, &dir.path, &plan.dir_name, &left)?;
     Ok((done, Some(stat.device)))
 }

@@ -12,7 +12,8 @@ use crate::engine::keep::quarantine::with_suffix;
 use crate::engine::planning::log_target::OWN_SUFFIX;
 use crate::format::file_name::{CLEAN_SHUTDOWN_MARKER, LOG_START_CHECKPOINT};
 use crate::plan::{
-    HandOver, LogDirPlan, Mend, PartitionPlan, Quarantine, RecoveryPlan, Step, StepAction, Verdict,
+    Content, HandOver, LogDirPlan, Mend, PartitionPlan, Quarantine, RecoveryPlan, Step, StepAction,
+    Verdict,
 };
 
 /// What is needed on one volume.
@@ -57,20 +58,24 @@ fn needs_of(
 ) -> Result<BTreeMap<u64, Needs>, String> {
     let mut needs: BTreeMap<u64, Needs> = BTreeMap::new();
     let kept_on = quarantine.map(existing_ancestor);
+    let kept_on = kept_on
+        .map(|root| device_of(&root).map(|device| (root, device)))
+        .transpose()
+        .map_err(|error| error.to_string())?;
     for dir in &plan.log_dirs {
         let Ok(device) = device_of(&dir.path) else {
             continue;
         };
         let on_dir = needs.entry(device).or_default();
         on_dir.path.clone_from(&dir.path);
-        on_dir.files.extend(files_of_dir(dir, device));
+        let own = own_checkpoints(dir);
+        on_dir.files.extend(files_of_dir(dir, device, &own));
         on_dir.names += names_of_dir(dir);
-        if let Some(root) = &kept_on {
-            let root_device = device_of(root).map_err(|error| error.to_string())?;
-            let copied = kept_of_dir(dir, root_device == device);
+        if let Some((root, root_device)) = &kept_on {
+            let copied = kept_of_dir(dir, *root_device == device, &own);
             if !copied.is_empty() {
                 needs
-                    .entry(root_device)
+                    .entry(*root_device)
                     .or_default()
                     .keep(root, copied.into_iter());
             }
@@ -92,12 +97,11 @@ fn needs_of(
                 on_target.path = dir;
                 on_target.files.push(len);
             }
-            if let Some(root) = &kept_on {
-                let root_device = device_of(root).map_err(|error| error.to_string())?;
-                let same = root_device == device;
+            if let Some((root, root_device)) = &kept_on {
+                let same = *root_device == device;
                 // A whole file is linked on its own file system; that it cannot be is seen only then.
                 let copied = kept(log).map(|(len, whole)| if whole && same { 0 } else { len });
-                needs.entry(root_device).or_default().keep(root, copied);
+                needs.entry(*root_device).or_default().keep(root, copied);
             }
         }
     }
@@ -179,12 +183,16 @@ fn copies(log: &PartitionPlan) -> impl Iterator<Item = (PathBuf, u64)> {
 }
 
 /// Returns the lengths of the files that are written beside the logs of a dir: checkpoints, fixes, the marker, and what an
-/// undo puts back.
-fn files_of_dir(dir: &LogDirPlan, device: u64) -> impl Iterator<Item = u64> {
+/// undo puts back. `own` are its checkpoints.
+fn files_of_dir(
+    dir: &LogDirPlan,
+    device: u64,
+    own: &[(String, Content)],
+) -> impl Iterator<Item = u64> {
     // Behind the last step of a cleanup, which has freed more by then: a full volume must not refuse it.
     let frees = applied(dir).any(writes_late);
-    let written = own_checkpoints(dir)
-        .into_iter()
+    let written = own
+        .iter()
         .filter(move |(name, _)| !(frees && name == LOG_START_CHECKPOINT));
     let written = written.map(|(_, content)| content.len);
     let marker = (dir.hand_over == HandOver::Clean).then_some(0);
@@ -205,16 +213,15 @@ fn names_of_dir(dir: &LogDirPlan) -> u64 {
 }
 
 /// Returns what is copied of the files of a dir itself before they are replaced: bytes, 0 for a link. `is_same` is whether
-/// the copies lie on the dir's own volume.
-fn kept_of_dir(dir: &LogDirPlan, is_same: bool) -> Vec<u64> {
+/// the copies lie on the dir's own volume, `own` are its checkpoints.
+fn kept_of_dir(dir: &LogDirPlan, is_same: bool, own: &[(String, Content)]) -> Vec<u64> {
     let len = |name: &str| {
         let found = std::fs::metadata(dir.path.join(name));
         found.ok().map(|found| found.len())
     };
     // A clean hand-over empties the marker in place, so a link would not keep it.
     let marker = len(CLEAN_SHUTDOWN_MARKER).filter(|_| dir.removes_marker);
-    let names = own_checkpoints(dir).into_iter();
-    let replaced = names.filter_map(|(name, _)| len(&name));
+    let replaced = own.iter().filter_map(|(name, _)| len(name));
     let replaced = replaced.map(|len| if is_same { 0 } else { len });
     marker.into_iter().chain(replaced).collect()
 }
@@ -255,6 +262,7 @@ fn existing_ancestor(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::planning::dir_plan::bare_dir_plan;
     use crate::plan::{CheckpointEntry, PlanAct, StopState};
     use crate::terms::{KafkaVersion, Offset, Timestamp, TopicPartition};
 
@@ -287,20 +295,8 @@ mod tests {
 
     fn log_dir(path: &Path) -> LogDirPlan {
         LogDirPlan {
-            path: path.to_owned(),
             stop: StopState::Clean,
-            hand_over: HandOver::None,
-            recovery_points: None,
-            lowered: None,
-            log_starts: None,
-            arrival: None,
-            departure: None,
-            removes_marker: false,
-            findings: Vec::new(),
-            partitions: Vec::new(),
-            stamps: Vec::new(),
-            mends: Vec::new(),
-            undo: None,
+            ..bare_dir_plan(path.to_owned())
         }
     }
 
@@ -331,6 +327,7 @@ mod tests {
         assert_eq!(of(None), (vec![10, 10], 0, 0));
         // On the same volume the checkpoint is linked and the marker copied.
         assert_eq!(of(Some(home.path())), (vec![10, 10, 2, 0], 2, 2));
-        assert_eq!(kept_of_dir(&plan.log_dirs[0], false), [2, 300]);
+        let dir = &plan.log_dirs[0];
+        assert_eq!(kept_of_dir(dir, false, &own_checkpoints(dir)), [2, 300]);
     }
 }

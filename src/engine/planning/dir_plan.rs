@@ -68,6 +68,14 @@ pub(in crate::engine) fn dir_plan(
 /// Returns the plan of a log dir in which nothing can be planned.
 pub(in crate::engine) fn failed_dir_plan(path: std::path::PathBuf, finding: Finding) -> LogDirPlan {
     LogDirPlan {
+        findings: vec![finding],
+        ..bare_dir_plan(path)
+    }
+}
+
+/// Returns the plan of a log dir in which nothing is to be done.
+pub(in crate::engine) fn bare_dir_plan(path: std::path::PathBuf) -> LogDirPlan {
+    LogDirPlan {
         path,
         stop: StopState::Unclean,
         hand_over: HandOver::None,
@@ -77,7 +85,7 @@ pub(in crate::engine) fn failed_dir_plan(path: std::path::PathBuf, finding: Find
         arrival: None,
         departure: None,
         removes_marker: false,
-        findings: vec![finding],
+        findings: Vec::new(),
         partitions: Vec::new(),
         stamps: Vec::new(),
         mends: Vec::new(),

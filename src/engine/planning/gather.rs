@@ -9,7 +9,7 @@ use crate::disk::SubDir;
 use crate::engine::read::boot_risk::BrokerUser;
 use crate::engine::read::dir_facts::DirFacts;
 use crate::format::file_name::DirName;
-use crate::log::{Finding, FindingCode, Severity};
+use crate::log::{Finding, FindingCode, Severity, UsageKind};
 use crate::plan::{PartitionPlan, RecoveryInputs, Verdict};
 use crate::terms::TopicPartition;
 
@@ -115,9 +115,8 @@ fn target(spec: &PlanSpec, dir_index: usize, facts: &DirFacts, sub_dir: &SubDir)
         quarantine: spec.quarantine.clone(),
         topic_partition,
     };
-    let is_gapless = matches!(sub_dir.parsed, DirName::Normal(_))
+    let is_gapless = UsageKind::of_dir(&sub_dir.parsed) == UsageKind::Topics
         && !inputs.config.compact
-        && !inputs.topic_partition.topic.starts_with("__")
         && facts.cleaner_offsets.get(&inputs.topic_partition).is_none();
     LogTarget {
         is_gapless,

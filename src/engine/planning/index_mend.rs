@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use super::dir_plan::failed_dir_plan;
+use super::dir_plan::{bare_dir_plan, failed_dir_plan};
 use super::gather::{DirReading, Gathered, gather};
 use super::log_target::LogTarget;
 use super::plan_spec::PlanSpec;
@@ -20,7 +20,6 @@ use crate::engine::store::plan_store::{MadePlan, PlanStore};
 use crate::engine::{EngineError, JobEvent};
 use crate::format::file_name::{FileKind, PartitionFile, segment_file_name};
 use crate::log::{Finding, FindingCode, RebuiltIndex, ScanStop, Severity};
-use crate::plan::recovery::{LogPart, ScanRequest};
 use crate::plan::{
     Content, EntryKind, HandOver, LogDirPlan, PartitionPlan, PlanAct, Quarantine, RecoveryPlan,
     SegmentSummary, Step, StepAction, Verdict,
@@ -132,12 +131,8 @@ fn dir_plan(facts: DirFacts, mut partitions: Vec<PartitionPlan>) -> LogDirPlan {
     LogDirPlan {
         stop: facts.stop,
         partitions,
-        findings: Vec::new(),
         stamps: facts.stamps,
-        ..failed_dir_plan(
-            facts.path,
-            Finding::new(FindingCode::LogDir, Severity::Routine, ""),
-        )
+        ..bare_dir_plan(facts.path)
     }
 }
 
@@ -156,7 +151,7 @@ fn unreadable(cause: String) -> Finding {
     Finding::new(FindingCode::Unreadable, Severity::Fatal, cause)
 }
 
-/// Returns the files of a log that are to be made again, as far as they are files.
+/// Returns the names in a log that are to be made again.
 fn files_of(wrong: &BTreeSet<WrongIndex>, target: &LogTarget) -> Vec<String> {
     wrong
         .iter()
@@ -250,17 +245,7 @@ fn scan(
     (base_offset, len): (Offset, u64),
     buffer: &mut WindowBuffer,
 ) -> Result<Option<[RebuiltIndex; 2]>, ReadFailure> {
-    let request = ScanRequest {
-        base_offset,
-        log: LogPart {
-            file: segment_file_name(base_offset, FileKind::Log),
-            start: 0,
-            len,
-        },
-        offset_index_file: None,
-        time_index_file: None,
-        limits: target.inputs.config.limits(),
-    };
+    let request = target.scan_of(base_offset, len);
     let dir = target.path();
     let source = Source {
         dir: &dir,

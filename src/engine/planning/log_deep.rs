@@ -10,7 +10,7 @@ use crate::engine::read::log_reader::LogReader;
 use crate::format::file_name::{DirName, FileKind, LEADER_EPOCH_CHECKPOINT, segment_file_name};
 use crate::format::{leader_epoch_checkpoint, offset_index, time_index};
 use crate::log::{Finding, FindingCode, ScanStop, SegmentScan, Severity};
-use crate::plan::recovery::{LogPart, ScanRequest};
+use crate::plan::recovery::ScanRequest;
 use crate::plan::{PartitionPlan, SegmentSummary};
 use crate::terms::{Offset, Position};
 
@@ -34,17 +34,7 @@ pub(in crate::engine) fn requests(target: &LogTarget, plan: &PartitionPlan) -> V
         .iter()
         .copied()
         .filter(|(base, _)| read.get(base) != Some(&true))
-        .map(|(base_offset, len)| ScanRequest {
-            base_offset,
-            log: LogPart {
-                file: segment_file_name(base_offset, FileKind::Log),
-                start: 0,
-                len,
-            },
-            offset_index_file: None,
-            time_index_file: None,
-            limits: target.inputs.config.limits(),
-        })
+        .map(|(base_offset, len)| target.scan_of(base_offset, len))
         .collect()
 }
 

@@ -35,15 +35,7 @@ pub(in crate::engine) fn finish(spec: &PlanSpec, target: &LogTarget, plan: &mut 
 /// A boot takes plain files alone for segments, and passes over anything else of such a name.
 fn note_what_is_no_file(target: &LogTarget, plan: &mut PartitionPlan) {
     let taken = target.entries.iter().filter(|entry| {
-        let parsed = PartitionFile::parse(&entry.stamp.name);
-        let is_log = matches!(
-            parsed,
-            PartitionFile::Segment {
-                kind: FileKind::Log,
-                ..
-            }
-        );
-        is_log && entry.kind != EntryKind::File
+        entry.kind != EntryKind::File && PartitionFile::parse(&entry.stamp.name).is_log()
     });
     plan.findings.extend(taken.map(|entry| {
         let text = "this is no file: a boot does not see the segment, and drops its indexes";
@@ -66,8 +58,7 @@ fn note_gaps(spec: &PlanSpec, target: &LogTarget, plan: &mut PartitionPlan) {
         let (after, to) = (before.base_offset, behind.base_offset);
         (from < to).then_some(OffsetGap { after, from, to })
     });
-    let gaps: Vec<Finding> = gaps.map(OffsetGap::finding).collect();
-    plan.findings.extend(gaps);
+    plan.findings.extend(gaps.map(OffsetGap::finding));
 }
 
 /// Beside a running broker nothing is planned, and what it is just writing is no finding.

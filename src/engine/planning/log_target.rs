@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use crate::disk::{EntryKind, FileStat, Listed};
 use crate::engine::read::boot_risk::BrokerUser;
-use crate::format::file_name::{DirName, FileKind, PartitionFile};
+use crate::format::file_name::{DirName, FileKind, PartitionFile, segment_file_name};
+use crate::plan::recovery::{LogPart, ScanRequest};
 use crate::plan::{DirEntry, FileStamp, PartitionPlan, RecoveryInputs, Verdict};
 use crate::terms::{Offset, TopicPartition};
 
@@ -47,6 +48,21 @@ impl LogTarget {
     /// Returns the partition dir's path.
     pub(in crate::engine) fn path(&self) -> PathBuf {
         self.log_dir.join(&self.dir_name)
+    }
+
+    /// Returns what reads a segment whole, its indexes compared with none on disk.
+    pub(in crate::engine) fn scan_of(&self, base_offset: Offset, len: u64) -> ScanRequest {
+        ScanRequest {
+            base_offset,
+            log: LogPart {
+                file: segment_file_name(base_offset, FileKind::Log),
+                start: 0,
+                len,
+            },
+            offset_index_file: None,
+            time_index_file: None,
+            limits: self.inputs.config.limits(),
+        }
     }
 
     /// Takes the listing of its dir.

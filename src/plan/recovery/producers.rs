@@ -274,13 +274,9 @@ impl<'a> Producers<'a> {
 /// Says from where a boot reads the producers again once a snapshot is gone, and how many bytes of segments that is.
 fn rebuild_words(state: &State, older: Option<Offset>, log_start: Offset) -> String {
     let from = older.unwrap_or(log_start);
-    let first = state.segments.range(..=from).next_back();
-    let first = first.map_or(Offset(i64::MIN), |(base, _)| *base);
-    let bytes: u64 = state
-        .segments
-        .range(first..)
-        .map(|(_, segment)| segment.len)
-        .sum();
+    let read = state.segments_from(from);
+    let read = read.filter_map(|base| state.segments.get(&base));
+    let bytes: u64 = read.map(|segment| segment.len).sum();
     let source = match older {
         Some(offset) => format!("the snapshot of offset {offset}"),
         None => format!("the log's start, {log_start}"),
