@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::Context;
 pub use crate::cli::boot_ports::Ports;
-use crate::cli::boot_ports::{controllers, listeners};
+use crate::cli::boot_ports::{controllers, has_role, listeners};
 use crate::cli::look::Look;
 use crate::cli::target::Presence;
 use crate::disk::{RealStorage, read_mounts};
@@ -109,7 +109,6 @@ fn config_facts(
     ports: Ports,
 ) -> ConfigFacts {
     let roles = broker.process_roles.as_deref().unwrap_or_default();
-    let has_role = |role: &str| roles.split(',').any(|of| of.trim() == role);
     let voters = broker
         .properties
         .get("controller.quorum.voters")
@@ -122,7 +121,7 @@ fn config_facts(
             .as_ref()
             .map(|id| id.value)
             .or(stored_node_id),
-        metadata: if has_role("controller") && voters <= 1 {
+        metadata: if has_role(broker, "controller") && voters <= 1 {
             MetadataKept::HereAlone
         } else if !roles.is_empty() || is_kraft {
             MetadataKept::Quorum

@@ -24,7 +24,8 @@ pub enum Ports {
     Leave,
 }
 
-fn has_role(broker: &BrokerConfig, role: &str) -> bool {
+/// Says whether `process.roles` names a role.
+pub(super) fn has_role(broker: &BrokerConfig, role: &str) -> bool {
     let roles = broker.process_roles.as_deref().unwrap_or_default();
     roles.split(',').any(|of| of.trim() == role)
 }
@@ -39,10 +40,7 @@ struct Listener<'a> {
 }
 
 /// Returns the listeners that the broker will open; none where its configuration is not known.
-fn listeners_of<'a>(
-    broker: &'a BrokerConfig,
-    has_role: &dyn Fn(&str) -> bool,
-) -> Vec<Listener<'a>> {
+fn listeners_of(broker: &BrokerConfig) -> Vec<Listener<'_>> {
     if broker.path.is_none() {
         return Vec::new();
     }
@@ -57,9 +55,9 @@ fn listeners_of<'a>(
         let (name, address) = text.split_once("://")?;
         let is_controller = of_controller.split(',').any(|of| of.trim() == name);
         let is_bound = if is_controller {
-            has_role("controller")
+            has_role(broker, "controller")
         } else {
-            !has_role("controller") || has_role("broker")
+            !has_role(broker, "controller") || has_role(broker, "broker")
         };
         is_bound.then_some(Listener {
             text,
@@ -77,7 +75,7 @@ pub(super) fn listeners(broker: &BrokerConfig, ports: Ports) -> Vec<PortFacts> {
         Ports::Try => Vec::new(),
         Ports::Look => listening_here(Path::new("/proc")),
     };
-    let all = listeners_of(broker, &|role| has_role(broker, role)).into_iter();
+    let all = listeners_of(broker).into_iter();
     all.map(|listener| PortFacts {
         listener: listener.text.to_owned(),
         is_controller: listener.is_controller,
@@ -91,7 +89,7 @@ pub(super) fn listeners(broker: &BrokerConfig, ports: Ports) -> Vec<PortFacts> {
 
 /// Returns the ports at which clients find the broker once it is up.
 pub(crate) fn client_ports(broker: &BrokerConfig) -> Vec<u16> {
-    let all = listeners_of(broker, &|role| has_role(broker, role)).into_iter();
+    let all = listeners_of(broker).into_iter();
     let port = |listener: Listener<'_>| listener.address.rsplit_once(':')?.1.parse().ok();
     all.filter(|listener| !listener.is_controller)
         .filter_map(port)
@@ -154,7 +152,7 @@ pub(super) fn controllers(broker: &BrokerConfig, ports: Ports) -> Vec<Controller
             None => (None, one),
         })
         .collect();
-    let own: Vec<&str> = listeners_of(broker, &|role| has_role(broker, role))
+    let own: Vec<&str> = listeners_of(broker)
         .into_iter()
         .filter(|listener| listener.is_controller)
         .map(|listener| listener.address)

@@ -30,7 +30,7 @@ pub(super) fn with_mirrors(
         return (logs, Vec::new());
     }
     if !may_read {
-        let first = topics_of_mirrors(look).into_iter().next();
+        let first = dir_of_a_mirror(look);
         let why = first.map(|first| {
             format!(
                 "{first} lies here, and the batches of a running broker are not read (krescue mirror flows asks the cluster)"
@@ -111,17 +111,18 @@ fn unread(facts: &ClusterFacts) -> Vec<String> {
     unread.collect()
 }
 
-/// Returns the partition dirs that show a mirror: those of offset syncs first.
-fn topics_of_mirrors(look: &Look) -> Vec<String> {
+/// Returns a partition dir that shows a mirror, one of offset syncs before others.
+fn dir_of_a_mirror(look: &Look) -> Option<String> {
     let dirs = look.log_dirs.iter();
     let listed = dirs.filter_map(|dir| RealStorage.list(dir).ok()).flatten();
     let here = listed.map(|entry| entry.name).filter(|name| {
         let topic = name.rsplit_once('-').map(|(topic, _)| topic);
         topic.is_some_and(shows_a_mirror)
     });
-    let mut names: Vec<String> = here.collect();
-    names.sort_by_key(|name| (!name.starts_with(SYNCS_PREFIX), name.clone()));
-    names
+    here.min_by(|a, b| {
+        let [a, b] = [a, b].map(|name| (!name.starts_with(SYNCS_PREFIX), name));
+        a.cmp(&b)
+    })
 }
 
 fn copies(mirrors: &[CopiedTo], log: &FreeableLog) -> Vec<MirrorCopy> {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::freed::FreedWatch;
 use super::live::Live;
 use super::report::{FreedLine, JsonReport, Line};
-use super::{BesideBroker, CliError, Context, LivingLogs, Look, clock};
+use super::{BesideBroker, CliError, Context, Look, clock, living_logs};
 use crate::app::live_words::{freed_line, next_pass_in};
 use crate::plan::{BrokerFreed, FreedSoFar};
 
@@ -40,7 +40,7 @@ impl FreedReport<'_> {
             let look = Look::open(self.context, BesideBroker::StructureOnly).ok();
             let host = self.live.host.as_ref();
             let asked = look.as_ref().map(|look| {
-                let asked = LivingLogs::ask_of(&self.live.client, host, look);
+                let asked = living_logs::ask(&self.live.client, host, look);
                 self.live.run(asked)
             });
             // Without an answer the files' facts count, as they do offline.

@@ -1,7 +1,5 @@
 //! Groups that have not read what a cut on a living cluster lets go.
 
-use std::collections::BTreeSet;
-
 use super::live_loss::Cuts;
 use crate::client::{Client, ClientError};
 use crate::plan::GroupBelow;
@@ -80,7 +78,7 @@ pub(super) async fn groups_below(
             }
         }
     }
-    let sorted: BTreeSet<GroupBelow> = found.below.into_iter().collect();
-    found.below = sorted.into_iter().collect();
+    found.below.sort();
+    found.below.dedup();
     Ok(found)
 }

@@ -48,19 +48,6 @@ impl LivingLogs {
         ask(&live.client, live.host.as_ref(), look).await
     }
 
-    /// Asks the brokers on behalf of `host`.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Self::ask_by`].
-    pub(super) async fn ask_of(
-        client: &Client,
-        host: Option<&HostBroker>,
-        look: &Look,
-    ) -> Result<Self, CliError> {
-        ask(client, host, look).await
-    }
-
     /// Puts what was told of a log in the place of what its dir's files say; a log on its way to another dir is not meant.
     pub(super) fn lay_over(&self, facts: &mut LogFacts) {
         if facts.role != LogRole::Current {
@@ -88,7 +75,11 @@ impl LivingLogs {
 }
 
 /// Asks for what is in force on this host's broker; another one's settings and log starts would not be its.
-async fn ask(
+///
+/// # Errors
+///
+/// As for [`LivingLogs::ask_by`].
+pub(super) async fn ask(
     client: &Client,
     host: Option<&HostBroker>,
     look: &Look,

@@ -60,8 +60,7 @@ impl HiddenMirror {
     /// Says whether a flow to the mirror could copy `topic`: no internal one, none that was copied from there.
     pub fn may_copy(&self, topic: &str) -> bool {
         let Some(back) = &self.back else {
-            let policy = ReplicationPolicy::default_of(version_of(None, None).0);
-            return may_copy(&policy, topic, &self.mirror);
+            return may_copy(&default_policy(), topic, &self.mirror);
         };
         // With one name on both clusters a topic that comes from there does not go back: it would be copied without end.
         let comes_from_there = matches!(back.policy.class, PolicyClass::Identity { .. })
@@ -74,15 +73,20 @@ impl HiddenMirror {
 fn may_copy(policy: &ReplicationPolicy, topic: &str, target: &str) -> bool {
     // With one name on both clusters every topic seems to be from the source.
     let is_identity = matches!(policy.class, PolicyClass::Identity { .. });
-    !policy.is_internal(topic)
-        && !policy.is_heartbeats(topic)
-        && (is_identity || !policy.is_cycle(topic, target))
+    is_data(policy, topic) && (is_identity || !policy.is_cycle(topic, target))
+}
+
+fn is_data(policy: &ReplicationPolicy, topic: &str) -> bool {
+    !policy.is_internal(topic) && !policy.is_heartbeats(topic)
+}
+
+fn default_policy() -> ReplicationPolicy {
+    ReplicationPolicy::default_of(version_of(None, None).0)
 }
 
 /// Says whether any flow could copy `topic` under the default policy.
 pub fn may_be_mirrored(topic: &str) -> bool {
-    let policy = ReplicationPolicy::default_of(version_of(None, None).0);
-    !policy.is_internal(topic) && !policy.is_heartbeats(topic)
+    is_data(&default_policy(), topic)
 }
 
 /// Says whether a topic of that name shows a MirrorMaker 2 that may copy from the cluster.

@@ -3,6 +3,7 @@
 use clap::{Args as ClapArgs, ValueEnum};
 
 use crate::cli::value::{HashPrefix, parse_hash};
+use crate::plan::HandOver;
 
 /// What a log dir is handed over as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
@@ -14,6 +15,16 @@ pub enum HandOverArg {
     Verify,
     /// Recovery points and an empty clean-shutdown marker: a boot reads nothing again
     Clean,
+}
+
+impl From<HandOverArg> for HandOver {
+    fn from(given: HandOverArg) -> Self {
+        match given {
+            HandOverArg::None => Self::None,
+            HandOverArg::Verify => Self::Verify,
+            HandOverArg::Clean => Self::Clean,
+        }
+    }
 }
 
 /// Whether a plan is carried out, and who says yes.

@@ -9,7 +9,7 @@ use crate::cli::look::{self, BesideBroker, Look};
 use crate::cli::target::Presence;
 use crate::cli::{CliError, Context, Exit};
 use crate::engine::{PlanSpec, PlanStore, Reading};
-use crate::plan::{HandOver, OnLoss, PlanAct, RecoveryPlan, Verdict};
+use crate::plan::{OnLoss, PlanAct, RecoveryPlan, Verdict};
 
 /// Runs `recover`.
 pub(in crate::cli) fn recover(
@@ -87,11 +87,7 @@ fn check_decisions(args: &RecoverArgs, plan: &RecoveryPlan) -> Result<(), CliErr
 fn spec(context: &Context, args: &RecoverArgs, look: &Look) -> Result<PlanSpec, CliError> {
     let mut spec = look.spec(context);
     spec.reading = Reading::AsBoot;
-    spec.hand_over = match args.hand_over.unwrap_or_default() {
-        HandOverArg::None => HandOver::None,
-        HandOverArg::Verify => HandOver::Verify,
-        HandOverArg::Clean => HandOver::Clean,
-    };
+    spec.hand_over = args.hand_over.unwrap_or_default().into();
     spec.distrusts_marker = args.distrust_marker;
     spec.quarantine = context.quarantine(&look.log_dirs)?;
     spec.selection = super::scan::select(&args.partition);

@@ -1,5 +1,6 @@
 //! Flags beside `--yes HASH`: the stored plan has its own, and one that says otherwise is an error, never ignored.
 
+use crate::app::lines::hand_over_word;
 use crate::cli::args::{HandOverArg, RecoverArgs};
 use crate::cli::{CliError, Context};
 use crate::engine::StoredPlan;
@@ -52,23 +53,14 @@ pub(super) fn check_hand_over(
     let Some(given) = given else {
         return Ok(());
     };
-    let (wanted, word) = match given {
-        HandOverArg::None => (HandOver::None, "none"),
-        HandOverArg::Verify => (HandOver::Verify, "verify"),
-        HandOverArg::Clean => (HandOver::Clean, "clean"),
-    };
+    let wanted = HandOver::from(given);
     if stored.plan.hand_over == wanted {
         return Ok(());
     }
-    let other = match stored.plan.hand_over {
-        HandOver::None => "none",
-        HandOver::Verify => "verify",
-        HandOver::Clean => "clean",
-    };
     Err(differs(
-        &format!("--hand-over {word}"),
+        &format!("--hand-over {}", hand_over_word(wanted)),
         stored,
-        &format!("it hands over as {other}"),
+        &format!("it hands over as {}", hand_over_word(stored.plan.hand_over)),
     ))
 }
 

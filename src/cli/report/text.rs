@@ -8,13 +8,14 @@ use super::line::RunLine;
 use super::text_words::{steps, verdict};
 use super::{Reached, Report, Summary, falls_short, known_ends};
 use crate::app::confirm::PlanSummary;
+use crate::app::lines::hand_over_word;
 use crate::app::text::{bytes, count, offset, plural};
 use crate::app::words;
 use crate::cli::Exit;
 use crate::log::{Finding, FindingCode, Severity};
 use crate::plan::preflight::Problem;
 use crate::plan::{
-    Class, HandOver, LogDirPlan, Mend, PartitionPlan, PlanAct, RecoveryPlan, StopState, Verdict,
+    Class, LogDirPlan, Mend, PartitionPlan, PlanAct, RecoveryPlan, StopState, Verdict,
 };
 
 /// How many logs of a log dir are shown with their steps where nothing else is to be told of them.
@@ -306,11 +307,7 @@ impl TextReport<'_> {
             Some(Class::B) => "class B: what a broker would cut anyway",
             Some(Class::C) => "class C: good data is lost",
         };
-        let hand_over = match plan.hand_over {
-            HandOver::None => "none",
-            HandOver::Verify => "verify",
-            HandOver::Clean => "clean",
-        };
+        let hand_over = hand_over_word(plan.hand_over);
         match &plan.undoes {
             Some(undone) => writeln!(
                 self.out,

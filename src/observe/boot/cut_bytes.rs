@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::format::file_name::{FileKind, segment_file_name};
 use crate::observe::open_under;
 use crate::observe::server_log::{BootEvent, BootTrouble};
 
@@ -25,7 +26,7 @@ pub(super) fn cut_bytes(
         return None;
     };
     let before = meter.segment_bytes(dir, log, *base_offset)?;
-    let file = format!("{:020}.log", base_offset.0);
+    let file = segment_file_name(*base_offset, FileKind::Log);
     let here = Path::new(dir).join(log).join(file);
     let inside = root.and_then(|root| std::fs::metadata(open_under(root, &here)).ok());
     let now = match inside {

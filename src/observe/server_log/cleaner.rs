@@ -191,15 +191,18 @@ impl OneFile {
 fn given_up(message: &str) -> Option<TopicPartition> {
     let (_, rest) = message.split_once("Marking its partition (")?;
     let (name, _) = rest.split_once(") as uncleanable")?;
-    let (topic, partition) = name.rsplit_once('-')?;
-    Some(TopicPartition::new(topic, partition.parse().ok()?))
+    partition_of(name)
 }
 
 /// Returns the partition of "Log cleaner thread 0 cleaned log T-P (dirty section = [0, 9])", which comes once a log is cleaned.
 fn cleaned(message: &str) -> Option<TopicPartition> {
     let (_, rest) = message.split_once(" cleaned log ")?;
     let (name, _) = rest.split_once(" (dirty section")?;
-    let (topic, partition) = name.trim().rsplit_once('-')?;
+    partition_of(name.trim())
+}
+
+fn partition_of(name: &str) -> Option<TopicPartition> {
+    let (topic, partition) = name.rsplit_once('-')?;
     Some(TopicPartition::new(topic, partition.parse().ok()?))
 }
 

@@ -2,24 +2,11 @@
 
 use std::fs;
 
+use super::deciding::recover;
 use crate::support::fixture::{BATCH, BatchSpec, SEGMENT, Tree, segment};
-use crate::support::program::{Ran, run};
 
 /// The first offset that a segment at 0 cannot have by its index.
 const FAR: i64 = 3_000_000_000;
-
-fn recover(tree: &Tree, more: &[&str]) -> Ran {
-    let common = [
-        "--log-dirs",
-        "d1",
-        "--kafka-version",
-        "4.4.0",
-        "--now",
-        "1700000400000",
-        "recover",
-    ];
-    run(&tree.path("."), &[&common[..], more].concat())
-}
 
 /// A log that asks, and the ways that hold for it.
 struct Case {

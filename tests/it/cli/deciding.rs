@@ -5,7 +5,8 @@ use std::fs;
 use crate::support::fixture::{SEGMENT, Tree, segment};
 use crate::support::program::{Ran, run};
 
-fn recover(tree: &Tree, more: &[&str]) -> Ran {
+/// Runs `recover` on `d1` at the fixtures' moment.
+pub(super) fn recover(tree: &Tree, more: &[&str]) -> Ran {
     let common = [
         "--log-dirs",
         "d1",

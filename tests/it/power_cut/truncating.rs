@@ -2,14 +2,14 @@
 
 use krescue::engine::{JobOutcome, TruncationSpec};
 use krescue::format::file_name::PartitionFile;
-use krescue::plan::{EvidenceSource, HandOver, ReplicaEvidence, TruncationTarget};
+use krescue::plan::{HandOver, TruncationTarget};
 use krescue::terms::{Offset, TopicPartition};
 use std::sync::Arc;
 
 use super::{Booted, MARKER, boot};
 use crate::golden::{PACKED, VERSIONS, applied, case, names};
 use crate::golden_on_disk::{spec, topic_of, write};
-use crate::support::apply::{apply, stored};
+use crate::support::apply::{alone, apply, stored};
 use crate::support::golden_archive::unpack;
 use crate::support::power_cut::RecordingStorage;
 use crate::support::random::Random;
@@ -46,14 +46,7 @@ fn a_power_cut_over_a_truncation_leaves_a_whole_log_down_to_the_target_at_most()
         truncation
             .targets
             .insert(partition, TruncationTarget::Offset(target));
-        let alone = ReplicaEvidence {
-            broker: Some(1),
-            isr: vec![1],
-            leader: Some(1),
-            as_of: case.inputs.now,
-            source: EvidenceSource::Disk,
-            ends: Vec::new(),
-        };
+        let alone = alone(case.inputs.now);
         spec.replicas = Arc::new(move |_| Some(alone.clone()));
         spec.truncation = Some(truncation);
         spec.quarantine = Some(root.path().join("quarantine"));

@@ -64,15 +64,12 @@ pub(in crate::cli) fn status(
     if args.json {
         (status.ends, status.vote) = (ends(&look, &facts), vote(&look, &facts));
     }
-    if status.ends.is_none() {
-        status.not_seen.insert(
-            0,
-            "batches: only names, sizes and small files are read".to_owned(),
-        );
+    let batches = if status.ends.is_none() {
+        "batches: only names, sizes and small files are read"
     } else {
-        let text = "batches: names, sizes, small files and each log's last headers are read";
-        status.not_seen.insert(0, text.to_owned());
-    }
+        "batches: names, sizes, small files and each log's last headers are read"
+    };
+    status.not_seen.insert(0, batches.to_owned());
     if let Some(path) = &args.prometheus {
         write_prometheus(path, &status, &look.log_dirs, context.now.0 / 1000)?;
     }
