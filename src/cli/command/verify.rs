@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::plan_run::{PlanRun, check_act};
 use super::preconditions::{check_allowed, check_down};
+use super::stored_flags::check_quarantine;
 use crate::app::text::{bytes, plural};
 use crate::cli::args::VerifyArgs;
 use crate::cli::look::{self, BesideBroker, Look};
@@ -42,6 +43,7 @@ pub(in crate::cli) fn verify(
     if let Some(hash) = answers.stored() {
         let stored = PlanStore::new(&context.state_dir()?.value).find(&hash.0)?;
         check_act(&stored, PlanAct::Mend)?;
+        check_quarantine(context, &stored)?;
         return plan_run(context, args, out).apply_stored(&stored);
     }
     let look = Look::open(context, BesideBroker::ReadBatches)?;

@@ -78,6 +78,9 @@ fn an_index_that_is_wrong_where_no_boot_looks_is_made_again_by_an_act_of_its_own
             assert_eq!(steps[0]["file"], "00000000000000001000.index");
             let plan = plan_of(&shown);
             let apply = ["verify", "--fix", "--apply", "--yes", &plan, "--json"];
+            let other = [&apply[..], &["--quarantine", "none"]].concat();
+            let ran = krescue(&tree, &other).exits(2);
+            assert!(ran.err.contains("--quarantine"), "{}", ran.err);
             krescue(&tree, &apply).exits(0).summary();
             let mut mended = before.clone();
             mended.insert("t-0/00000000000000001000.index".into(), indexes(1000).0);
